@@ -21,15 +21,17 @@ export const oneOf =
   (where, name, value) =>
     check.choice(where, name, value, known);
 
-export function numbers(where: string, name: string, value: unknown): readonly number[] {
-  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of numbers');
-  return value.map((entry, i) => check.positive(where, `${name}[${i}]`, entry));
-}
+/** A list, each entry of which a check takes. */
+export const listOf =
+  <T>(of: string, one: FieldCheck<T>): FieldCheck<readonly T[]> =>
+  (where, name, value) => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, `an array of ${of}`);
+    return value.map((entry: unknown, i) => one(where, `${name}[${i}]`, entry));
+  };
 
-export function sizes(where: string, name: string, value: unknown): readonly number[] {
-  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
-  return value.map((entry, i) => check.integer(where, `${name}[${i}]`, entry, 0, 2 ** 20));
-}
+export const numbers = /* @__PURE__ */ listOf('numbers', check.positive);
+
+export const sizes = /* @__PURE__ */ listOf('sizes', (...at) => check.integer(...at, 0, 2 ** 20));
 
 function record(where: string, name: string, value: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(value)) throw new ArgumentTypeError(where, name, value, 'an object');

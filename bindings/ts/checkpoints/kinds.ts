@@ -1,9 +1,9 @@
 // Reads each of Hugging Face's kinds of RoPE (rope_type) from its fields. Names, fallbacks and precedence follow
 // modeling_rope_utils.py.
 
-import type { RopeScaling } from '../rope/options.js';
+import { nonNegative, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, describe } from '../runtime/errors.js';
+import { describe } from '../runtime/errors.js';
 import { agreed, type Fields, isRecord, numbers, text } from './fields.js';
 
 /** The input of a kind's reader, and what it finds besides the scaling. */
@@ -35,12 +35,6 @@ type Kind<T extends RopeScaling['type']> = Extract<RopeScaling, { type: T }>;
 /** An object without its undefined fields. */
 export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
-}
-
-function nonNegative(where: string, name: string, value: unknown): number {
-  const number = check.finite(where, name, value);
-  if (number < 0) throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number of at least 0`);
-  return number;
 }
 
 // Python's `x or default`: a zero counts as not given.
@@ -135,7 +129,7 @@ function longrope(r: KindReading): RopeScaling {
   const other = side === 'long_mscale' ? 'short_mscale' : 'long_mscale';
   const stated = r.rope.has('attention_factor') ? 'attention_factor' : r.rope.has(side) ? side : undefined;
   const attentionFactor = stated && r.rope.need(stated, check.positive);
-  if (stated === side && r.rope.has(other)) r.rope.use(other);
+  if (stated === side) r.rope.use(other);
   if (factor === undefined && attentionFactor === undefined && r.maxLength === undefined) neededFactor(r);
   return given<Kind<'longrope'>>({
     type: 'longrope',

@@ -2,7 +2,7 @@
 // name; nothing is guessed.
 
 import { readRopeConfig } from '../checkpoints/config.js';
-import { Fields, isRecord, text } from '../checkpoints/fields.js';
+import { Fields, isRecord, listOf, text } from '../checkpoints/fields.js';
 import { isPerLayer } from '../checkpoints/kinds.js';
 import { modelName } from '../checkpoints/models.js';
 import type { RopeOptions } from '../rope/options.js';
@@ -61,7 +61,7 @@ const computes = /* @__PURE__ */ new RegExp(
     ...['rope', 'rotary', 'window', 'alibi', 'bidirectional', 'sink', 'chunk', 'cross_attention'],
     ...['bias$', 'norm$', 'layernorm', 'softcap', 'multiplier', 'scal(e|ing|ar)$', 'gate[ds]?$', 'parallel'],
     ...['residual', 'quant', 'expert', 'moe', 'lora', 'sparse', 'adapter', 'shared', 'mup', 'per_layer'],
-    ...['altup', 'laurel'],
+    ...['altup', 'laurel', 'pruned'],
   ].join('|'),
 );
 const harmless = /* @__PURE__ */ new Set([
@@ -87,8 +87,6 @@ function refuseForeign(fields: Fields, { hasBoth }: Family): void {
   const foreign: Readonly<Record<string, string>> = {
     quantization_config: '; quantized checkpoints are not read',
     ...(!hasBoth && { is_encoder_decoder: '; expected an encoder or a decoder' }),
-    add_cross_attention: '; cross-attention is not read',
-    pruned_heads: '; pruned heads are not read',
   };
   for (const [field, problem] of Object.entries(foreign)) {
     if (isActive(fields.peek(field))) throw fields.misfit(field, problem);
@@ -113,16 +111,13 @@ export function isCommon(source: unknown): boolean {
 }
 
 function logitsGiven(fields: Fields, { stem, otherStem = stem }: Family): boolean | undefined {
-  const names = fields.optional('architectures', (where, name, value) => {
-    if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value as readonly string[];
-    throw new ArgumentTypeError(where, name, value, 'an array of names');
-  });
+  const names = fields.optional('architectures', listOf('names', text));
   if (names === undefined || names.length === 0) return undefined;
   return names.some((name) => {
-    const end = [stem, otherStem].find((each) => name.startsWith(each))?.length;
-    const known = end !== undefined && Object.hasOwn(classes, name.slice(end));
-    if (known) return classes[name.slice(end)];
-    const expected = Object.keys(classes).map((end) => stem + end);
+    const own = [stem, otherStem].find((each) => name.startsWith(each)) ?? name;
+    const end = name.slice(own.length);
+    if (Object.hasOwn(classes, end)) return classes[end];
+    const expected = Object.keys(classes).map((each) => stem + each);
     const problem = `holds ${describe(name)}; expected of this model_type ${expected.join(', ')}`;
     throw new ArgumentRangeError(fields.where, fields.name('architectures'), names, problem);
   });

@@ -194,16 +194,7 @@ export class EncoderModel extends Model {
     const read = readIds(where, ids, this.config.vocabSize);
     const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, read).data;
     const pooling = checkPooling(where, given, read, mask);
-    const { attentionMask, tokenTypes, positions } = given;
-    const pass = this.#begin(
-      where,
-      { data: read.values, shape: read.shape },
-      {
-        ...(attentionMask !== undefined && { attentionMask }),
-        ...(tokenTypes !== undefined && { tokenTypes }),
-        ...(positions !== undefined && { positions }),
-      },
-    );
+    const pass = this.#begin(where, { data: read.values, shape: read.shape }, given);
     const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
     const { hidden } = this.heap.scope(where, (scratch) => atOnce(this.#steps(pass, scratch(bytes), false)));
     return pool(hidden, read, pooling);

@@ -213,7 +213,8 @@ const number = (fits: (n: number) => boolean, expected: string) => (where: strin
   throw new ArgumentRangeError(where, name, value, `is ${n}; expected ${expected}`);
 };
 
-const nonNegative = /* @__PURE__ */ number((n) => n >= 0, 'a number of at least 0');
+/** @internal */
+export const nonNegative = /* @__PURE__ */ number((n) => n >= 0, 'a number of at least 0');
 const fraction = /* @__PURE__ */ number((n) => n >= 0 && n <= 1, 'a number from 0 to 1');
 const frequency = /* @__PURE__ */ number((n) => Math.abs(n) < 2 ** 60, 'less than 2^60 radians per position');
 

@@ -1,6 +1,6 @@
 // Readers for fields that several families share: sizes, activations, types of layers.
 
-import { agreed, type FieldCheck, type Fields, oneOf } from '../../checkpoints/fields.js';
+import { agreed, type FieldCheck, type Fields, listOf, oneOf } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
@@ -91,12 +91,7 @@ export const integerFrom =
     check.integer(...at, least, most);
 
 /** A list of integers from 0 on. @internal */
-export const integers =
-  (of: string, most?: number): FieldCheck<readonly number[]> =>
-  (where, name, value) => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, `an array of ${of}`);
-    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0, most));
-  };
+export const integers = (of: string, most?: number): FieldCheck<readonly number[]> => listOf(of, integerFrom(0, most));
 
 // Names of ACT2FN in Hugging Face's activations.py.
 const activations: Readonly<Record<string, LayerActivation>> = {
@@ -130,15 +125,13 @@ export interface Sliding {
 /** `layer_types`, or by default the types from `slides`. @internal */
 export function readLayerTypes(fields: Fields, count: number, { slides, type }: Sliding): readonly LayerType[] {
   const sliding = type ?? 'sliding_attention';
-  const stated = fields.optional('layer_types', (where, name, value): LayerType[] => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of names');
-    return value.map((entry: unknown, i) => {
-      if (entry === 'full_attention') return entry;
-      if (entry === sliding) return 'sliding_attention';
-      const problem = `is ${describe(entry)}; expected "full_attention" or "${sliding}"`;
-      throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
-    });
-  });
+  const typeOf: FieldCheck<LayerType> = (where, name, entry) => {
+    if (entry === 'full_attention') return entry;
+    if (entry === sliding) return 'sliding_attention';
+    const problem = `is ${describe(entry)}; expected "full_attention" or "${sliding}"`;
+    throw new ArgumentRangeError(where, name, entry, problem);
+  };
+  const stated = fields.optional('layer_types', listOf('names', typeOf));
   if (stated === undefined) {
     return Array.from({ length: count }, (_, i) => (slides(i) ? 'sliding_attention' : 'full_attention'));
   }
@@ -172,10 +165,19 @@ export function readBiases(fields: Fields): ModelBiases {
   return { attention, attentionOutput: attention, feedForward: flag(fields, 'mlp_bias', false) };
 }
 
-/** The sliding window; null means none, and a missing field the default of the class. @internal */
+/** A setting that null switches off; a missing field means the default of the class. @internal */
+export function unlessNull<T>(
+  fields: Fields,
+  field: string,
+  one: FieldCheck<T>,
+  fallback: T | undefined,
+): T | undefined {
+  return Object.hasOwn(fields.values, field) ? fields.optional(field, one) : fallback;
+}
+
+/** The sliding window. @internal */
 export function readWindow(fields: Fields, fallback: number | undefined): number | undefined {
-  if (!Object.hasOwn(fields.values, 'sliding_window')) return fallback;
-  return fields.optional('sliding_window', size);
+  return unlessNull(fields, 'sliding_window', size, fallback);
 }
 
 /** @internal */

@@ -5,12 +5,8 @@ import * as check from '../../runtime/check.js';
 
 import type { ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { readWindow, type Sliding, size } from '../description/fields.js';
+import { readWindow, type Sliding, size, unlessNull } from '../description/fields.js';
 import { gemma, readGemma } from './gemma.js';
-
-function softcap(fields: Fields, field: string, fallback: number | undefined): number | undefined {
-  return Object.hasOwn(fields.values, field) ? fields.optional(field, check.positive) : fallback;
-}
 
 /** The part that Gemma 3 shares, with the class's softcaps where the file does not set null. @internal */
 export function sandwich(
@@ -18,8 +14,8 @@ export function sandwich(
   attention: number | undefined,
   logits: number | undefined,
 ): Partial<ModelDescription> {
-  const cap = softcap(fields, 'attn_logit_softcapping', attention);
-  const last = softcap(fields, 'final_logit_softcapping', logits);
+  const cap = unlessNull(fields, 'attn_logit_softcapping', check.positive, attention);
+  const last = unlessNull(fields, 'final_logit_softcapping', check.positive, logits);
   return {
     norms: 'sandwich',
     scale: 1 / Math.sqrt(fields.optional('query_pre_attn_scalar', check.positive) ?? 256),

@@ -91,7 +91,14 @@ const spelling: DecoderSpelling = {
   },
 };
 
-const decoder = decoderTensors(spelling);
+/** Of files that may have masks, as older ones do. @internal */
+export function maskedTensors(spelling: DecoderSpelling): Family['tensors'] {
+  const decoder = decoderTensors(spelling);
+  return (model, file) => {
+    const { spare = [], ...checkpoint } = decoder(model, file);
+    return { ...checkpoint, spare: [...spare, 'attn.bias', 'attn.masked_bias'] };
+  };
+}
 
 export const gpt2: Family = {
   stem: 'GPT2',
@@ -117,9 +124,5 @@ export const gpt2: Family = {
         ? [inputs, outputs]
         : undefined,
     ),
-  // Masks that older files have.
-  tensors: (model, file) => {
-    const { spare = [], ...checkpoint } = decoder(model, file);
-    return { ...checkpoint, spare: [...spare, 'attn.bias', 'attn.masked_bias'] };
-  },
+  tensors: maskedTensors(spelling),
 };

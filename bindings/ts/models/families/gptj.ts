@@ -1,11 +1,11 @@
 // GPT-J: attention and feed-forward part side by side after one norm, interleaved pairs of the first 64 coordinates.
 
-import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
+import { type DecoderSpelling, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
 import { readActivation, readEps } from '../description/fields.js';
-import { gptNames } from './gpt2.js';
+import { gptNames, maskedTensors } from './gpt2.js';
 
 const spelling: DecoderSpelling = {
   prefixes: ['transformer.', ''],
@@ -32,8 +32,6 @@ const spelling: DecoderSpelling = {
   },
 };
 
-const decoder = decoderTensors(spelling);
-
 export const gptj: Family = {
   stem: 'GPTJ',
   rope: { pairing: 'interleaved', rotaryDim: 64 },
@@ -50,9 +48,5 @@ export const gptj: Family = {
       biases: { attention: false, attentionOutput: false, feedForward: true, head: true },
     });
   },
-  // Masks that older files have.
-  tensors: (model, file) => {
-    const { spare = [], ...checkpoint } = decoder(model, file);
-    return { ...checkpoint, spare: [...spare, 'attn.bias', 'attn.masked_bias'] };
-  },
+  tensors: maskedTensors(spelling),
 };

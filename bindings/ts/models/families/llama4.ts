@@ -6,7 +6,7 @@ import * as check from '../../runtime/check.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { ExpertsFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { flag, integerFrom, integers, readBiases, readEps, size, sizeOf } from '../description/fields.js';
+import { flag, integerFrom, integers, readBiases, readEps, size, sizeOf, unlessNull } from '../description/fields.js';
 import { matrixSlot, type Names, type Run, vectorSlot } from '../description/slots.js';
 import { Turned } from './gpt2.js';
 import { llama, llamaFeedForward, llamaMaps, llamaSpelling } from './llama.js';
@@ -89,7 +89,7 @@ export const llama4: Family = {
     const counts = ['num_local_experts', 'num_experts_per_tok'] as const;
     // 0 in models without experts.
     const [experts = 16, chosen = 1] = counts.map((field) => fields.optional(field, integerFrom(0)));
-    const chunk = 'attention_chunk_size' in fields.values ? fields.optional('attention_chunk_size', size) : 8192;
+    const chunk = unlessNull(fields, 'attention_chunk_size', size, 8192);
     const { layers, ...model } = readDecoder(
       // Which layers rotate is not up to their type.
       { ...reading, rope: (_, headDim) => reading.rope(undefined, headDim) },
