@@ -390,6 +390,21 @@ await onEachBuild((rw) => {
     }
   });
 
+  test('a body whose class has a head with a bias needs neither', async () => {
+    for (const name of ['phi', 'gptj']) {
+      const { config, tensors, ...model } = tinyModel(name);
+      const body = Object.fromEntries(Object.entries(tensors).filter(([tensor]) => !tensor.startsWith('lm_head.')));
+      const architectures = [config.architectures[0].replace('ForCausalLM', 'Model')];
+      const ids = idsOf({ config }, 7, 10);
+      const hiddenOf = (loaded) => loaded.forward(ids, { hidden: true, logits: 'none' }).hidden.data;
+      const want = await withModel(rw, { ...model, config, tensors }, {}, hiddenOf);
+      await withModel(rw, { ...model, config: { ...config, architectures }, tensors: body }, {}, (loaded) => {
+        assert.equal(loaded.hasLogits, false);
+        assertSameBits(hiddenOf(loaded), want);
+      });
+    }
+  });
+
   test('models leave nothing behind', async () => {
     const before = inUse(rw);
     for (const model of tiny) {

@@ -188,6 +188,17 @@ test('names may lack their prefix, and norms may have the names of TensorFlow', 
   assertSameBits(await resultOf(renamed(tinyLlama(), inner)), await resultOf(tinyLlama()));
 });
 
+test('a file of the class without a head needs none, though its config names the class with one', async () => {
+  const { config, tensors } = tinyLlama();
+  const untied = { ...config, tie_word_embeddings: false, architectures: ['LlamaForCausalLM'] };
+  const { 'lm_head.weight': _, ...body } = tensors;
+  await assertRefused(loaded({ config: untied, tensors: body }), SafetensorsError, ['"lm_head.weight"', 'is missing']);
+  const bare = Object.entries(body).map(([name, tensor]) => [name.replace(/^model\./, ''), tensor]);
+  const model = await loaded({ config: untied, tensors: Object.fromEntries(bare) });
+  assert.equal(model.hasLogits, false);
+  model.dispose();
+});
+
 test('a file that is cut off, and one whose numbers int8 cannot hold, name the file and the tensor', async (t) => {
   const model = tinyLlama();
   const bytes = fileOfModel(model);

@@ -14,7 +14,7 @@ import {
   type Sizes,
   type Sliding,
 } from './fields.js';
-import { Names } from './slots.js';
+import { type ModelSlots, Names } from './slots.js';
 
 /** A family's differences from LLaMA. @internal */
 export interface DecoderOptions extends Partial<ModelDescription> {
@@ -84,41 +84,38 @@ export function hasNormBias({ norm, biases }: ModelDescription): boolean {
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, embeddingDim, vocabSize, maxPositions, firstPosition, norms, biases, tiedEmbeddings } = model;
+    const { kind, modelDim, embeddingDim, vocabSize, maxPositions, firstPosition, norms, biases } = model;
+    const { tiedEmbeddings, givesLogits } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
-    const tokens = names.matrix(spelling.tokens, vocabSize, embeddingDim);
-    const positions =
-      spelling.positions && maxPositions && names.matrix(spelling.positions, maxPositions, modelDim, firstPosition);
     const normOf = (name: string) => names.norm(name, modelDim, hasNormBias(model));
-    const embeddingNorm = spelling.embeddingNorm && normOf(spelling.embeddingNorm);
-    const layers = model.layers.map(({ feedForward }, i) =>
-      spelling.layer(names.within(`${spelling.layers ?? 'layers.'}${i}.`), model, feedForward),
-    );
-    const finalNorm = norms === 'post' ? undefined : normOf(spelling.finalNorm);
-    const isTied = tiedEmbeddings && model.kind === 'decoder';
-    const hasHead =
-      isTied || model.givesLogits === true || (!tiedEmbeddings && spelling.head.some((name) => file.has(name)));
-    const weight =
-      tiedEmbeddings || !hasHead
+    // Files with plain names are of the class without a head, whatever their config says.
+    const hasHead = tiedEmbeddings
+      ? kind === 'decoder' || givesLogits === true
+      : spelling.head.some((name) => file.has(name)) || (givesLogits === true && !file.has(spelling.tokens));
+    const head = (): ModelSlots['head'] => ({
+      weight: tiedEmbeddings
         ? undefined
-        : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, embeddingDim));
-    const head = {
-      ...(weight && { weight }),
-      ...(biases.head && {
-        bias: names.outside(
-          spelling.head.map((name) => name.replace('weight', 'bias')),
-          (name, plain) => plain.vector(name, vocabSize),
-        ),
-      }),
+        : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, embeddingDim)),
+      bias: biases.head
+        ? names.outside(
+            spelling.head.map((name) => name.replace('weight', 'bias')),
+            (name, plain) => plain.vector(name, vocabSize),
+          )
+        : undefined,
+    });
+    const slots: ModelSlots = {
+      tokens: names.matrix(spelling.tokens, vocabSize, embeddingDim),
+      positions:
+        spelling.positions && maxPositions
+          ? names.matrix(spelling.positions, maxPositions, modelDim, firstPosition)
+          : undefined,
+      embeddingNorm: spelling.embeddingNorm ? normOf(spelling.embeddingNorm) : undefined,
+      layers: model.layers.map(({ feedForward }, i) =>
+        spelling.layer(names.within(`${spelling.layers ?? 'layers.'}${i}.`), model, feedForward),
+      ),
+      finalNorm: norms === 'post' ? undefined : normOf(spelling.finalNorm),
+      head: hasHead ? head() : undefined,
     };
-    const slots = {
-      tokens,
-      ...(positions && { positions }),
-      ...(embeddingNorm && { embeddingNorm }),
-      layers,
-      ...(finalNorm && { finalNorm }),
-      ...(hasHead && { head }),
-    };
-    return { names, slots, ...(weight === undefined && { spare: spelling.head }) };
+    return { names, slots, ...(slots.head?.weight === undefined && { spare: spelling.head }) };
   };
 }

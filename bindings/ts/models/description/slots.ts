@@ -111,21 +111,23 @@ export interface DecoderSlots {
 /** The slots of a whole model. @internal */
 export interface ModelSlots {
   readonly tokens: MatrixSlot;
-  readonly positions?: MatrixSlot;
-  readonly tokenTypes?: MatrixSlot;
-  readonly embeddingNorm?: NormSlots;
+  readonly positions?: MatrixSlot | undefined;
+  readonly tokenTypes?: MatrixSlot | undefined;
+  readonly embeddingNorm?: NormSlots | undefined;
   /** From the width of token vectors to M; OPT's positions, as wide as M, come after. */
-  readonly projection?: LinearSlots;
+  readonly projection?: LinearSlots | undefined;
   readonly layers: readonly LayerSlots[];
-  readonly finalNorm?: NormSlots;
-  readonly pooler?: LinearSlots;
+  readonly finalNorm?: NormSlots | undefined;
+  readonly pooler?: LinearSlots | undefined;
   /** The head for logits; without its own matrix it uses the token vectors. */
-  readonly head?: {
-    readonly transform?: LinearSlots;
-    readonly norm?: NormSlots;
-    readonly weight?: MatrixSlot;
-    readonly bias?: VectorSlot;
-  };
+  readonly head?:
+    | {
+        readonly transform?: LinearSlots;
+        readonly norm?: NormSlots;
+        readonly weight?: MatrixSlot | undefined;
+        readonly bias?: VectorSlot | undefined;
+      }
+    | undefined;
   readonly decoder?: DecoderSlots;
   /** DeBERTa's vectors of distances, and their norm. */
   readonly disentangled?: { readonly vectors: VectorSlot; readonly norm?: NormSlots };

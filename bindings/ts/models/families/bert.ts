@@ -107,19 +107,18 @@ export function encoderTensors(prefix: string, { headOf = maskedHead, layers = b
     const head = headOf(names, model, file);
     const slots: ModelSlots = {
       tokens: table('word_embeddings', vocabSize),
-      ...(model.position === 'absolute' && { positions: table('position_embeddings', maxPositions, firstPosition) }),
-      ...(tokenTypes > 0 && { tokenTypes: table('token_type_embeddings', tokenTypes) }),
+      positions: model.position === 'absolute' ? table('position_embeddings', maxPositions, firstPosition) : undefined,
+      tokenTypes: tokenTypes > 0 ? table('token_type_embeddings', tokenTypes) : undefined,
       embeddingNorm: names.norm('embeddings.LayerNorm', embeddingDim, true),
-      ...(embeddingDim !== modelDim && {
-        projection: names.linear('embeddings_project', modelDim, embeddingDim),
-      }),
+      projection: embeddingDim === modelDim ? undefined : names.linear('embeddings_project', modelDim, embeddingDim),
       layers: model.layers.map(({ feedForward }, i) =>
         layers.layer(names.within(`encoder.layer.${i}.`), model, feedForward),
       ),
-      ...((names.has('pooler.dense.weight') || names.has('pooler.dense.bias')) && {
-        pooler: names.linear('pooler.dense', modelDim, modelDim),
-      }),
-      ...(head && { head }),
+      pooler:
+        names.has('pooler.dense.weight') || names.has('pooler.dense.bias')
+          ? names.linear('pooler.dense', modelDim, modelDim)
+          : undefined,
+      head,
     };
     // Checkpoints with relative positions may also contain the table of absolute ones, which is not used.
     const hasSpare = model.position.startsWith('relative');

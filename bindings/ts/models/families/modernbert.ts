@@ -82,7 +82,7 @@ export const modernBert: Family = {
         layerSlots(names.within(`layers.${i}.`), model, i === 0, (feedForward as GatedFeedForward).hiddenDim),
       ),
       finalNorm: norm('final_norm'),
-      ...(head && { head }),
+      head,
     };
     const others = ['head.dense.weight', 'head.dense.bias', 'head.norm.weight', 'head.norm.bias', 'decoder.bias'];
     return { names, slots, spare: ['decoder.weight', ...(head === undefined ? others : [])] };

@@ -116,7 +116,7 @@ export const nomicBert: Family = {
       layers: model.layers.map(({ feedForward }, i) =>
         spelling.layer(names.within(`encoder.layers.${i}.`), model, feedForward),
       ),
-      ...(head && { head }),
+      head,
     };
     return { names, slots };
   },
