@@ -372,6 +372,12 @@ test('readModelConfig reads what a file says against the defaults of its class',
       [undefined, 5],
     ],
     [decoder('gemma2', { query_pre_attn_scalar: 144 }), (c) => c.scale, 1 / 12],
+    // As google/gemma-2-9b has it.
+    [
+      decoder('gemma2', { sliding_window: 64, sliding_window_size: 64 }),
+      (c) => [c.layers[0].window, c.ignored],
+      [64, []],
+    ],
     [
       decoder('gpt_neox', { rotary_pct: 1, use_parallel_residual: false }),
       (c) => [c.norms, c.layers[0].rope.rotaryDim],

@@ -33,6 +33,9 @@ export function pattern(fields: Fields, fallback: number): Sliding {
 export const gemma2: Family = {
   ...gemma,
   stem: 'Gemma2',
-  read: (reading) =>
-    readGemma(reading, { sliding: () => pattern(reading.fields, 2), ...sandwich(reading.fields, 50, 30) }),
+  read(reading) {
+    const { fields } = reading;
+    fields.use('sliding_window_size'); // of the files of 9 and 27 billion weights, which no class reads
+    return readGemma(reading, { sliding: () => pattern(fields, 2), ...sandwich(fields, 50, 30) });
+  },
 };
