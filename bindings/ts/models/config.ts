@@ -44,6 +44,7 @@ const classes: Readonly<Record<string, boolean>> = {
   EncoderModel: false,
   ForCausalLM: true,
   LMHeadModel: true,
+  WithLMHeadModel: true,
   ForMaskedLM: true,
   ForPreTraining: true,
   ForConditionalGeneration: true,

@@ -70,7 +70,17 @@ export const pairs = {
     }),
     { decoder: true },
   ],
+  'ul2-both': [
+    'F32',
+    t5('T5ForConditionalGeneration', {
+      ...{ dense_act_fn: 'silu', feed_forward_proj: 'gated-silu', is_gated_act: true, num_decoder_layers: 2 },
+    }),
+    { decoder: true },
+  ],
 };
+
+const activations = { relu: 'relu', 'gated-gelu': 'gelu_new', 'gated-silu': 'silu' };
+const isGated = (c) => c.feed_forward_proj.startsWith('gated-');
 
 export function tensors(c, { decoder }) {
   const [width, wide, rows] = [c.d_model, c.d_ff, c.num_heads * c.d_kv];
@@ -87,7 +97,7 @@ export function tensors(c, { decoder }) {
     scale(`${at}layer.0.layer_norm.weight`, width),
     ...(parts === 3 ? attention(`${at}layer.1.EncDecAttention`, false) : []),
     ...(parts === 3 ? [scale(`${at}layer.1.layer_norm.weight`, width)] : []),
-    ...(c.feed_forward_proj === 'gated-gelu' ? ['wi_0', 'wi_1'] : ['wi']).map((name) =>
+    ...(isGated(c) ? ['wi_0', 'wi_1'] : ['wi']).map((name) =>
       matrix(`${at}layer.${parts - 1}.DenseReluDense.${name}`, wide, width),
     ),
     matrix(`${at}layer.${parts - 1}.DenseReluDense.wo`, width, wide),
@@ -140,8 +150,8 @@ const normOf = (f, x, c, weights, name) => rmsNorm(f, x, weights.norm(name), { e
 
 function feedForwardOf(f, x, c, weights, at) {
   const map = (name, from) => linear(f, from, weights.linear(`${at}DenseReluDense.${name}`));
-  const gated = c.feed_forward_proj === 'gated-gelu';
-  const first = activate(f, gated ? 'gelu_new' : 'relu', map(gated ? 'wi_0' : 'wi', x));
+  const gated = isGated(c);
+  const first = activate(f, activations[c.feed_forward_proj], map(gated ? 'wi_0' : 'wi', x));
   const second = gated ? map('wi_1', x) : undefined;
   return map('wo', gated ? first.map((row, t) => row.map((value, i) => f(value * second[t][i]))) : first);
 }

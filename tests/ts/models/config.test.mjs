@@ -400,6 +400,13 @@ test('readModelConfig reads what a file says against the defaults of its class',
       [true, 12],
     ],
     [decoder('gemma3_text', { use_bidirectional_attention: true }), (c) => c.kind, 'encoder'],
+    // As the first files of T5 have it.
+    [decoder('t5', both('T5WithLMHeadModel')), (c) => c.kind, 'encoder-decoder'],
+    [
+      decoder('umt5', { dense_act_fn: 'silu', feed_forward_proj: 'gated-silu', is_gated_act: true }),
+      (c) => [c.activation, c.layers[0].feedForward.kind],
+      ['silu', 'gated'],
+    ],
     [
       decoder('mt5', { architectures: ['MT5EncoderModel'], feed_forward_proj: 'gated-gelu' }),
       (c) => [c.activation, c.layers[0].feedForward.kind],
@@ -644,8 +651,8 @@ const refused = {
     ['architectures', '"ModernBertDecoderForCausalLM"'],
   ],
   'a feed-forward part that T5 does not have': [
-    decoder('t5', { feed_forward_proj: 'gated-silu' }),
-    ['feed_forward_proj', '"gated-silu"', '"gated-gelu"'],
+    decoder('t5', { feed_forward_proj: 'gated-relu' }),
+    ['feed_forward_proj', '"gated-relu"', '"gated-gelu"'],
   ],
   'a gate of T5 that one field has': [decoder('t5', { is_gated_act: true }), ['is_gated_act', 'true', 'false']],
   'another activation of T5': [

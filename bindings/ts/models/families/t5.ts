@@ -20,8 +20,12 @@ import { bucketBiases } from './distance-biases.js';
 
 const head = 'lm_head.weight';
 
-// T5 1.0; T5 1.1, mT5 and FLAN, whose "gelu" is its approximation by tanh.
-const parts = { relu: ['dense', 'relu'], 'gated-gelu': ['gated', 'geluTanh'] } as const;
+// T5 1.0; T5 1.1, mT5 and FLAN, whose "gelu" is its approximation by tanh; UL2. With the class's name of the activation.
+const parts = {
+  relu: ['dense', 'relu', 'relu'],
+  'gated-gelu': ['gated', 'geluTanh', 'gelu_new'],
+  'gated-silu': ['gated', 'silu', 'silu'],
+} as const;
 
 function feedForwardSlots(
   names: Names,
@@ -99,13 +103,9 @@ interface Defaults {
 function readT5(reading: Reading, defaults: Defaults): ModelDescription {
   const { fields, sequenceLength, givesLogits } = reading;
   const stated = fields.optional('feed_forward_proj', oneOf<(typeof parts)[keyof typeof parts]>(parts));
-  const [kind, activation] = stated ?? parts[defaults.feedForward];
+  const [kind, activation, dense_act_fn] = stated ?? parts[defaults.feedForward];
   // Newer files repeat what it means.
-  expectOnly(fields, {
-    is_gated_act: kind === 'gated',
-    dense_act_fn: kind === 'gated' ? 'gelu_new' : 'relu',
-    is_decoder: false,
-  });
+  expectOnly(fields, { is_gated_act: kind === 'gated', dense_act_fn, is_decoder: false });
   const numBuckets = sizeOf(fields, 'relative_attention_num_buckets', 32);
   const maxDistance = sizeOf(fields, 'relative_attention_max_distance', 128);
   if (numBuckets < 4 || numBuckets % 2 !== 0) {
