@@ -400,6 +400,13 @@ test('readModelConfig reads what a file says against the defaults of its class',
       [true, 12],
     ],
     [decoder('gemma3_text', { use_bidirectional_attention: true }), (c) => c.kind, 'encoder'],
+    [
+      decoder('modernbert', {
+        ...{ architectures: ['ModernBertModel'], classifier_activation: 'gelu', hidden_activation: 'silu' },
+      }),
+      (c) => [c.activation, c.ignored],
+      ['silu', ['classifier_activation']],
+    ],
     // As the first files of T5 have it.
     [decoder('t5', both('T5WithLMHeadModel')), (c) => c.kind, 'encoder-decoder'],
     [
@@ -636,6 +643,10 @@ const refused = {
   'a head with another activation': [
     decoder('modernbert', { classifier_activation: 'silu' }),
     ['classifier_activation', '"silu"', '"gelu"'],
+  ],
+  'a head with the activation of its class': [
+    decoder('modernbert', { architectures: ['ModernBertForMaskedLM'], hidden_activation: 'silu' }),
+    ['classifier_activation', 'undefined', '"silu"'],
   ],
   'a scaling of ModernBERT': [
     decoder('modernbert', { rope_scaling: { rope_type: 'linear', factor: 2 } }),

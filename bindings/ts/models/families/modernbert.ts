@@ -46,11 +46,14 @@ export const modernBert: Family = {
   stem: 'ModernBert',
   rope: { pairing: 'half', base: 1.6e5, localBase: 1e4 },
   read(reading) {
-    const { fields } = reading;
+    const { fields, givesLogits } = reading;
     const every = sizeOf(fields, 'global_attn_every_n_layers', 3);
     const window = Math.floor(sizeOf(fields, 'local_attention', 128) / 2) + 1;
-    // One activation for the layers and the head. Versions of the class differ in the layers that are scaled.
-    expectOnly(fields, { classifier_activation: fields.peek('hidden_activation') ?? 'gelu', rope_scaling: null });
+    // Versions of the class differ in the layers that are scaled.
+    expectOnly(fields, { rope_scaling: null });
+    // One activation for the layers and a head, whose class has gelu.
+    const own = fields.peek('hidden_activation') ?? 'gelu';
+    if (givesLogits !== false) expectOnly(fields, { classifier_activation: own }, givesLogits && own !== 'gelu');
     fields.use('classifier_bias', 'sparse_prediction', 'sparse_pred_ignore_index', 'position_embedding_type');
     const model = readDecoder(reading, {
       kind: 'encoder',
