@@ -177,9 +177,16 @@ export function modelConfig(
   const tied = inner === outer ? undefined : outer.optional('tie_word_embeddings', check.boolean);
   const rope = ropeReader(inner, name, family, sequenceLength);
   const found = family.read({ fields: inner, givesLogits, sequenceLength, headDim: family.rope?.headDim, rope });
+  const { kind, position, layers } = found;
+  // Any decoder can be told that its tokens see both sides.
+  const seesBoth = kind === 'decoder' && inner.optional('is_causal', check.boolean) === false;
+  if (seesBoth && (position === 'alibi' || layers.some(({ window }) => window))) {
+    throw inner.misfit('is_causal', '; expected true with ALiBi or a window');
+  }
   return {
     architecture: name,
     ...found,
+    kind: seesBoth ? 'encoder' : kind,
     tiedEmbeddings: inner.has('tie_word_embeddings') ? found.tiedEmbeddings : (tied ?? found.tiedEmbeddings),
     ignored: refuseUnread(inner),
   };

@@ -22,11 +22,14 @@ export const variants = {
     'F32',
     qwen2({ max_window_layers: 1, num_hidden_layers: 3, sliding_window: 4, use_sliding_window: true }),
   ],
+  // A model of embeddings, as Alibaba-NLP/gte-Qwen2-1.5B-instruct has it.
+  'qwen2-both-sides': ['F32', qwen2({ architectures: ['Qwen2Model'], is_causal: false })],
 };
 
 export const tensors = tensorsWith({ projections: (c, at) => parts.projections(c, at, true) });
 
 export const reference = {
   ...llama,
+  seesBoth: (c) => c.is_causal === false,
   window: (c, i) => (c.use_sliding_window && i >= c.max_window_layers ? c.sliding_window : undefined),
 };

@@ -400,6 +400,9 @@ test('readModelConfig reads what a file says against the defaults of its class',
       [true, 12],
     ],
     [decoder('gemma3_text', { use_bidirectional_attention: true }), (c) => c.kind, 'encoder'],
+    [decoder('qwen2', { is_causal: false }), (c) => [c.kind, c.ignored], ['encoder', []]],
+    [decoder('qwen2', { is_causal: true }), (c) => [c.kind, c.ignored], ['decoder', []]],
+    [decoder('modernbert', { is_causal: false }), (c) => c.kind, 'encoder'],
     [
       decoder('modernbert', {
         ...{ architectures: ['ModernBertModel'], classifier_activation: 'gelu', hidden_activation: 'silu' },
@@ -591,6 +594,9 @@ const refused = {
     decoder('gemma3_text', { use_bidirectional_attention: 'vision' }),
     ['use_bidirectional_attention', '"vision"'],
   ],
+  'a window to both sides of a decoder': [decoder('mistral', { is_causal: false }), ['is_causal', 'false', 'window']],
+  'ALiBi to both sides of a decoder': [decoder('bloom', { is_causal: false }), ['is_causal', 'false', 'ALiBi']],
+  'an is_causal that is no flag': [decoder('qwen2', { is_causal: 0 }), ['is_causal', '0']],
   'a Gemma 2 that sees both sides': [
     decoder('gemma2', { use_bidirectional_attention: true }),
     ['use_bidirectional_attention', 'true'],
