@@ -410,6 +410,12 @@ test('readModelConfig reads what a file says against the defaults of its class',
       (c) => [c.activation, c.ignored],
       ['silu', ['classifier_activation']],
     ],
+    // As transformers 5 writes it.
+    [
+      decoder('nomic_bert', { hidden_act: 'silu', layer_norm_eps: 1e-12, rope_parameters: { rope_theta: 1000 } }),
+      (c) => [c.activation, c.eps, c.layers[0].rope.base, c.ignored],
+      ['silu', 1e-12, 1000, []],
+    ],
     // As the first files of T5 have it.
     [decoder('t5', both('T5WithLMHeadModel')), (c) => c.kind, 'encoder-decoder'],
     [
@@ -628,6 +634,10 @@ const refused = {
   'a Nomic BERT that says no activation': [
     nomic({ activation_function: null }),
     ['activation_function', 'undefined', '"swiglu"'],
+  ],
+  'another activation of transformers 5': [
+    { ...nomic({ hidden_act: 'gelu' }), activation_function: undefined },
+    ['hidden_act', '"gelu"', '"silu"'],
   ],
   'another gate': [nomic({ activation_function: 'geglu' }), ['activation_function', '"geglu"', '"swiglu"']],
   'a Nomic BERT with biases': [nomic({ qkv_proj_bias: true }), ['qkv_proj_bias', 'true', 'false']],

@@ -24,6 +24,7 @@ const usual = {
   parallel_block: false,
   use_rms_norm: false,
   rotary_emb_interleaved: false,
+  hidden_act: 'silu',
 };
 
 // A size under GPT-2's name, which these files have, or BERT's.
@@ -72,8 +73,9 @@ export const nomicBert: Family = {
   rope: { pairing: 'half', base: 1000 },
   read(reading) {
     const { fields, givesLogits } = reading;
+    // Files of transformers 5, whose class has no biases, may leave these out.
+    expectOnly(fields, needed, !fields.has('hidden_act'));
     expectOnly(fields, usual);
-    expectOnly(fields, needed, true);
     const modelDim = sizeIn(fields, 'n_embd', 'hidden_size');
     const heads = sizeIn(fields, 'n_head', 'num_attention_heads');
     const [width, headCount] = fields.has('n_embd') ? ['n_embd', 'n_head'] : ['hidden_size', 'num_attention_heads'];
