@@ -130,6 +130,8 @@ await onEachBuild((rw) => {
     );
     const period = without(/^$/, { 'gemma3.attention.sliding_window_pattern': ['u32', 3] });
     await same('gemma3', { ...gemma3, sliding_window_pattern: 3 }, period);
+    // A factor of 0 means none.
+    await same('llama2', {}, without(/^$/, { 'llama.rope.scaling.factor': ['f32', 0] }));
     // config.json's attention_factor, as it is.
     const yarn = tinyModel('qwen3-yarn').config.rope_scaling;
     const stated = without(/^$/, { 'qwen3.rope.scaling.yarn_attn_factor': ['f32', 0.75] });

@@ -64,8 +64,7 @@ const positive: Kind<number> = {
   expected: 'a positive number',
 };
 
-/** @internal */
-export const anything: Kind<unknown> = { is: (value): value is unknown => value !== undefined, expected: 'a value' };
+const anything: Kind<unknown> = { is: (value): value is unknown => value !== undefined, expected: 'a value' };
 
 /** The entries of one architecture, by the rest of their keys. @internal */
 export class Header {
@@ -96,6 +95,11 @@ export class Header {
   number(name: string): number | undefined {
     const value = this.read(name, positive);
     return value === undefined ? undefined : decimalOf(value);
+  }
+
+  /** The same, where 0 means that there is none. */
+  numberIfAny(name: string): number | undefined {
+    return this.read(name, anything) === 0 ? undefined : this.number(name);
   }
 
   /** A whole number of at least 1, or an array in which every layer has the same. */
@@ -177,7 +181,7 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
     throw header.error('rope.scaling.finetuned', 'is false; expected true');
   }
   const older = header.number('rope.scale_linear');
-  const factor = header.number('rope.scaling.factor') ?? older;
+  const factor = header.numberIfAny('rope.scaling.factor') ?? older;
   const length = header.size('rope.scaling.original_context_length');
   const attention = header.number('rope.scaling.attn_factor') ?? 1;
   const { long, short } = factors;

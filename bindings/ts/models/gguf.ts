@@ -12,7 +12,7 @@ import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, mode
 import type { Family } from './description/family.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
-import { anything, architectures, asTable, configOf, factorNames, factorsOf, Header } from './gguf-config.js';
+import { architectures, asTable, configOf, factorNames, factorsOf, Header } from './gguf-config.js';
 import { ggufName, hubNames, jinaBert, type Naming, namings, t5Naming } from './gguf-names.js';
 
 // Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
@@ -84,7 +84,7 @@ export async function ggufModel(
       : architecture === 'jina-bert-v2'
         ? jinaBert
         : ((namings[found.architecture] ?? namings[model]) as Naming);
-  const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
+  const scale = header.numberIfAny('attention.scale');
   const isEncoder = found.kind !== 'decoder';
   if (header.read('attention.causal', flag) === isEncoder) {
     throw header.error('attention.causal', `is ${isEncoder}; expected ${!isEncoder}`);
