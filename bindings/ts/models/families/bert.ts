@@ -92,8 +92,8 @@ export function maskedHead(names: Names, model: ModelDescription, file: WeightFi
     const norm = plain.norm(`${at}transform.LayerNorm`, embeddingDim, true);
     const biasNames = [`${at}bias`, `${at}decoder.bias`];
     const bias = plain.vector(biasNames.find((name) => file.has(name)) ?? `${at}bias`, vocabSize);
-    if (model.tiedEmbeddings) return { transform, norm, bias };
-    return { transform, norm, bias, weight: plain.matrix(`${at}decoder.weight`, vocabSize, embeddingDim) };
+    const weight = model.tiedEmbeddings ? undefined : plain.matrix(`${at}decoder.weight`, vocabSize, embeddingDim);
+    return { transform, norm, bias, weight };
   });
 }
 

@@ -37,8 +37,8 @@ function maskedHead(names: Names, model: ModelDescription, file: WeightFile): Mo
   return names.outside(['head.'], (_, plain) => ({
     transform: plain.linear('head.dense', modelDim, modelDim, file.has('head.dense.bias')),
     norm: plain.norm('head.norm', modelDim, hasNormBias(model)),
-    ...(!tiedEmbeddings && { weight: plain.matrix('decoder.weight', vocabSize, modelDim) }),
-    ...(biases.head && { bias: plain.vector('decoder.bias', vocabSize) }),
+    weight: tiedEmbeddings ? undefined : plain.matrix('decoder.weight', vocabSize, modelDim),
+    bias: biases.head ? plain.vector('decoder.bias', vocabSize) : undefined,
   }));
 }
 

@@ -19,7 +19,7 @@ function maskedHead(names: Names, model: ModelDescription, file: WeightFile): Mo
       transform: plain.linear(`${at}dense`, modelDim, modelDim),
       norm: plain.norm(`${at}layer_norm`, modelDim, true),
       bias: plain.vector(biasNames.find((name) => file.has(name)) ?? `${at}bias`, vocabSize),
-      ...(!model.tiedEmbeddings && { weight: plain.matrix(`${at}decoder.weight`, vocabSize, modelDim) }),
+      weight: model.tiedEmbeddings ? undefined : plain.matrix(`${at}decoder.weight`, vocabSize, modelDim),
     };
   });
 }

@@ -167,12 +167,12 @@ export const xlnet: Family = {
     const hasHead = model.givesLogits === true || file.has('lm_loss.bias');
     const head = () =>
       tensors.outside(['lm_loss.'], (at, plain) => ({
-        ...(!tiedEmbeddings && { weight: plain.matrix(`${at}weight`, vocabSize, modelDim) }),
+        weight: tiedEmbeddings ? undefined : plain.matrix(`${at}weight`, vocabSize, modelDim),
         bias: plain.vector(`${at}bias`, vocabSize),
       }));
     return {
       names: tensors,
-      slots: { tokens, layers, ...(hasHead && { head: head() }) },
+      slots: { tokens, layers, head: hasHead ? head() : undefined },
       // The vector of masked queries, the head where it is the table, and those of other tasks.
       spare: [
         'mask_emb',
