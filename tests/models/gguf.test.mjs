@@ -449,6 +449,18 @@ const refused = {
   ],
   'a ramp of YaRN that is not whole': [
     changed(({ metadata }) => ({
+  'YaRN beside factors of frequencies': [
+    ggufOf(tinyModel('llama3'), undefined, ({ metadata }) => ({
+      metadata: {
+        ...metadata,
+        'llama.rope.scaling.type': ['str', 'yarn'],
+        'llama.rope.scaling.factor': ['f32', 4],
+        'llama.rope.scaling.original_context_length': ['u32', 16],
+      },
+    })),
+    { key: 'llama.rope.scaling.type' },
+    /is "yarn" beside rope_freqs.weight; expected "linear"/,
+  ],
       metadata: {
         ...metadata,
         'llama.rope.scaling.type': ['str', 'yarn'],

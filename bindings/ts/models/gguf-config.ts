@@ -205,6 +205,7 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
     case 'linear':
       return factor === undefined ? { rope_type: 'default' } : { rope_type: 'linear', factor };
     case 'yarn': {
+      if (factors.all) throw header.error('rope.scaling.type', 'is "yarn" beside rope_freqs.weight; expected "linear"');
       const ramp = header.number('rope.scaling.yarn_ext_factor') ?? 1;
       if (ramp !== 1) throw header.error('rope.scaling.yarn_ext_factor', `is ${ramp}; expected 1`);
       const by = header.neededNumber('rope.scaling.factor');
