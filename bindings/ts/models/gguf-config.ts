@@ -293,9 +293,12 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
   const isEmbedding = header.architecture === 'gemma-embedding';
   const isPooled =
     isEmbedding || header.sizeIfAny('pooling_type') !== undefined || gguf.names.some((name) => name.startsWith('cls.'));
+  const typed = (type: ModelArchitecture) => ({
+    model_type: type,
+    ...(!encodes && { architectures: [families[type].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
+  });
   const config: Record<string, unknown> = {
-    model_type: model,
-    ...(!encodes && { architectures: [families[model].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
+    ...typed(model),
     hidden_size: modelDim,
     intermediate_size: header.needed('feed_forward_length'),
     num_attention_heads: heads,
@@ -398,8 +401,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     case 'olmo2': {
       const stated = window();
       if (stated === undefined) return turned;
-      const olmo3 = { model_type: 'olmo3', architectures: ['Olmo3ForCausalLM'], sliding_window: stated };
-      return { ...turned, ...olmo3, ...slidingOf(header) };
+      return { ...turned, ...typed('olmo3'), sliding_window: stated, ...slidingOf(header) };
     }
     case 'nomic_bert':
       // Converters take no others.
@@ -419,16 +421,14 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       const stated = window();
       const experts = header.sizeIfAny('expert_count');
       if (experts !== undefined) {
-        const mixtral = { model_type: 'mixtral', architectures: ['MixtralForCausalLM'], num_local_experts: experts };
         return {
-          ...{ ...turned, ...mixtral, sliding_window: stated ?? null },
+          ...{ ...turned, ...typed('mixtral'), sliding_window: stated ?? null, num_local_experts: experts },
           num_experts_per_tok: header.needed('expert_used_count'),
         };
       }
       header.sizeIfAny('expert_used_count');
       if (stated === undefined) return turned;
-      const mistral = { model_type: 'mistral', architectures: ['MistralForCausalLM'] };
-      return { ...turned, ...mistral, sliding_window: stated };
+      return { ...turned, ...typed('mistral'), sliding_window: stated };
     }
     default:
       return turned;
