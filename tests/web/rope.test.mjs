@@ -197,6 +197,70 @@ test('the derivation is walked step by step: its formula, its words and its arro
   await close();
 });
 
+test('each arrow that turns bears its own name at every step, and no name lies on another or outside', async () => {
+  for (const width of [320, 1280]) {
+    const { page, complaints, close } = await open(browser, site.address, {
+      hash: '#lang=en',
+      viewport: { width, height: 900 },
+    });
+    const found = await page.evaluate(async () => {
+      const [arrows, steps] = ['arrows', 'steps'].map((name) => document.querySelector(`#figure-rope-${name}`));
+      const shown = (figure) =>
+        Array.from(figure.querySelectorAll('.turning > g:not(.away) text')).filter(({ textContent }) => textContent);
+      const faults = [];
+      const look = (figure, state) => {
+        const { left, top, width, height } = figure.querySelector('.turning').getBoundingClientRect();
+        const room = new DOMRect(left - 1, top - 1, width + 2, height + 2); // a slanted letter leans out of its box
+        const names = shown(figure).map((text) => [text.textContent, text.getBoundingClientRect()]);
+        for (const [i, [name, box]] of names.entries()) {
+          const isOut =
+            box.left < room.left || box.right > room.right || box.top < room.top || box.bottom > room.bottom;
+          if (isOut) faults.push(`${state}: ${name} outside`);
+          for (const [other, { left, right, top, bottom }] of names.slice(i + 1)) {
+            const wide = Math.min(box.right, right) - Math.max(box.left, left);
+            const high = Math.min(box.bottom, bottom) - Math.max(box.top, top);
+            // A line of text is higher than its letters.
+            if (wide > 1 && high > 0.3 * box.height) faults.push(`${state}: ${name} on ${other}`);
+          }
+        }
+      };
+      const set = (input, value) => {
+        input.value = value;
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+      };
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const [range, star] = arrows.querySelectorAll('input');
+      for (let turn = 0; turn < 42; ++turn) {
+        if (turn === 21) star.click();
+        set(range, turn % 21);
+        await frame();
+        look(arrows, `m = ${turn % 21}`);
+      }
+      const [m, n] = steps.querySelectorAll('input[type=range]');
+      const atSteps = [];
+      for (let step = 1; step <= 7; ++step) {
+        atSteps.push(shown(steps).map(({ textContent }) => textContent));
+        for (let i = 0; i < (step < 5 ? 1 : step < 7 ? 13 : 169); ++i) {
+          set(m, i % 13);
+          set(n, Math.floor(i / 13));
+          await frame();
+          look(steps, `step ${step}, m = ${m.value}, n = ${n.value}`);
+        }
+        steps.querySelectorAll('.steps-walk button')[1].click();
+        await frame();
+      }
+      return { faults, atSteps };
+    });
+    assert.deepEqual(found.faults, [], `${width}`);
+    // As in the formula beside: at the step of the angle both stand at m, and the product of the answer is g.
+    assert.deepEqual(found.atSteps[1], ['q', 'k', 'qk*']);
+    assert.deepEqual(found.atSteps[4], ['q', 'k', 'f(q, m)', 'f(k, m)']);
+    assert.deepEqual(found.atSteps[6], ['q', 'k', 'f(q, m)', 'f(k, n)', 'g']);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});
+
 test('arrows of the derivation turn slowly where motion is welcome, and at once elsewhere', async () => {
   for (const [reducedMotion, seconds] of [
     ['reduce', '0s'],

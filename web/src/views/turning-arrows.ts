@@ -28,16 +28,29 @@ const unit = 100;
 const edge = 135;
 const head = 9;
 
-function shapeOf({ look, label }: TurningArrow) {
+// Room for a label: a line of text, and to either side of its middle for each character.
+const line = 15;
+const halfCharacter = 3.5;
+
+function shapeOf({ look }: TurningArrow) {
   const parts = {
     circle: svg('circle', { class: 'circle' }),
     shadow: svg('path', { class: 'shadow' }),
     line: svg('path'),
-    text: svg('text', {}, label),
+    text: svg('text'),
   };
   const turner = svg('g', { class: 'turner' }, parts.line);
   const place = svg('g', { class: 'turner' }, parts.text);
   return { ...parts, turner, place, all: svg('g', { class: look }, parts.circle, parts.shadow, turner, place) };
+}
+
+// Where the label of an arrow is by itself: beyond the tip, and in the picture. A long one needs more room beside an arrow
+// than above it.
+function labelOf({ label, angle, length }: TurningArrow) {
+  const half = halfCharacter * label.length;
+  const reach = length * unit + 13 + Math.max(0, half - 4) * Math.abs(Math.cos(angle));
+  const x = Math.min(Math.max(reach * Math.cos(angle), half - edge), edge - half);
+  return { x, y: 3 - reach * Math.sin(angle), half };
 }
 
 export function turningArrows(): TurningArrows {
@@ -63,16 +76,27 @@ export function turningArrows(): TurningArrows {
         const tip = `M${length - head} ${head / 2}L${length} 0L${length - head} ${-head / 2}Z`;
         shape.line.setAttribute('d', isFaint ? `M0 0H${length}` : `M0 0H${length - head}${tip}`);
         shape.turner.style.transform = `rotate(${-angle}rad)`;
-        // A long label needs more room beside an arrow than above it, and stays in the picture.
-        const wide = 2.6 * (arrow.label.length - 1);
-        const away = 1 + (13 + wide * Math.abs(Math.cos(angle))) / length;
-        const middle = Math.min(Math.max(x * away, wide - edge), edge - wide);
-        shape.place.style.transform = `translate(${middle}px, ${y * away + 3}px)`;
         shape.circle.setAttribute('r', String(length));
         shape.shadow.setAttribute('d', `M${x} ${y}V0M0 0H${x}`);
         shape.all.classList.toggle('away', !arrow.isShown);
         shape.circle.classList.toggle('away', !arrow.hasCircle);
         shape.shadow.classList.toggle('away', !arrow.hasShadow);
+      }
+      // Labels leave each other room. Those of dashed arrows give way.
+      const taken: { readonly x: number; readonly y: number; readonly half: number }[] = [];
+      for (const arrow of arrows.toSorted((a, b) => Number(a.isFaint) - Number(b.isFaint))) {
+        const shape = shapes.get(arrow.name);
+        if (shape === undefined) continue;
+        shape.text.textContent = arrow.label;
+        const { x, y, half } = labelOf(arrow);
+        const isFree = (at: number): boolean =>
+          at > line - edge &&
+          at < edge &&
+          taken.every((other) => Math.abs(x - other.x) >= half + other.half || Math.abs(at - other.y) >= line);
+        const outwards = y > 0 ? line : -line;
+        const at = [0, 1, -1, 2, -2, -3].map((lines) => y + lines * outwards).find(isFree) ?? y;
+        if (arrow.isShown && arrow.label !== '') taken.push({ x, y: at, half });
+        shape.place.style.transform = `translate(${x}px, ${at}px)`;
       }
     },
   };
