@@ -542,6 +542,16 @@ const chapters = {
       assert.ok(Math.max(...column(weights, 0)) > 5 * Math.max(...column(weights, 1)));
       await figure.press('Positions back', 'ArrowRight');
     }
+    // The text says that positive features never do, wherever the query is aimed.
+    for (const end of ['Home', 'End']) {
+      await figure.press('Positions back', end);
+      const [, back] = /^Aimed (\d+) back/.exec(await figure.summary());
+      for (const size of ['Home', 'ArrowRight', 'ArrowRight', 'ArrowRight']) {
+        await figure.press('Head size', size);
+        const [weights] = await figure.tables();
+        assert.notEqual(highest(column(weights, 2)), Number(back));
+      }
+    }
   },
 
   async 'linear: the state keeps its size, the cache grows, and pieces change nothing but rounding'(page) {

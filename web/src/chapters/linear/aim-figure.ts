@@ -11,7 +11,7 @@ import { aim, aimKeys } from './programs';
 import { shown } from './programs.js?shown';
 
 const dims = [16, 32, 64, 128];
-const backs = whole(0, 40);
+const backs = whole(1, 40);
 const distances = whole(0, aimKeys - 1);
 
 export function linearAim(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
