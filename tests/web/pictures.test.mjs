@@ -302,10 +302,21 @@ test('pairs of coordinates have colours of their own, the same in every figure, 
           [0, 1, 2].map((pair) => colorOf(`${box} .pair-${pair}`)),
         ),
         others: ['query', 'key', 'third'].map((name) => rgb(`var(--${name})`)),
+        // Of the word that is marked, in the table of queries, keys and values.
+        head: Array.from(
+          document.querySelectorAll('#figure-relative-head .group-tables > :nth-child(3) .marked'),
+          (cell) => rgb(getComputedStyle(cell).getPropertyValue('--color')),
+        ),
         panel: rgb('var(--panel)'),
       };
     });
     for (const each of seen.pairs) assert.deepEqual(each, seen.lines, colorScheme);
+    // As the caption says: blue, orange and teal, two numbers each.
+    assert.deepEqual(
+      seen.head,
+      seen.others.flatMap((color) => [color, color]),
+      colorScheme,
+    );
     const apart = (a, b) =>
       Math.hypot(...labOf(a, sights['all cones']).map((c, i) => c - labOf(b, sights['all cones'])[i]));
     for (const [i, pair] of seen.lines.entries()) {

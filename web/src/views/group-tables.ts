@@ -5,8 +5,8 @@ import { h } from '../ui/dom';
 export interface TableCell {
   readonly text: string;
   readonly group?: number | undefined;
-  /** Which of the four colours of pairs it has; default: that of its group. With neither it stands back. */
-  readonly color?: number;
+  /** Whose colour it has; default: that of its group, as a pair of coordinates. With neither it stands back. */
+  readonly look?: 'query' | 'key' | 'third' | 'quiet';
 }
 
 export interface GroupTable {
@@ -27,8 +27,8 @@ const dense = 8;
 
 function box({ title, note, columns, rows }: GroupTable): HTMLElement {
   const head = columns.map(({ name, span }) => h('th', { scope: span > 1 ? 'colgroup' : 'col', colspan: span }, name));
-  const cell = ({ text, group, color = group }: TableCell): HTMLElement =>
-    h('td', { class: color === undefined ? undefined : `pair-${color}`, 'data-group': group }, text);
+  const cell = ({ text, group, look }: TableCell): HTMLElement =>
+    h('td', { class: look ?? (group === undefined ? undefined : `pair-${group}`), 'data-group': group }, text);
   return h(
     'div',
     {},

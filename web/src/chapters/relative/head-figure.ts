@@ -6,14 +6,14 @@ import { slider } from '../../figure/settings';
 import { splitWords } from '../../figure/words';
 import { call, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
-import { groupTables } from '../../views/group-tables';
+import { groupTables, type TableCell } from '../../views/group-tables';
 import type { Texts } from './i18n/en';
 import { headSizes, oneHead } from './programs';
 import { shown } from './programs.js?shown';
 
 const { word: size, head: D } = headSizes;
-// Colours: query, key and value; what is neither has the fourth.
-const other = 3;
+const looks = ['query', 'key', 'third'] as const; // of query, key and value
+type Look = NonNullable<TableCell['look']>;
 
 export function relativeHead(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.head;
@@ -29,15 +29,15 @@ export function relativeHead(chapter: ChapterState<Texts>, core: Ropewalk): Figu
       picture: [tables.element],
       show(values) {
         const { x, matrices, q, k, v, scores, weights, parts, out } = oneHead(core, words, values.word);
-        const cells = (numbers: readonly number[] | undefined, color: number, group?: number) =>
-          (numbers ?? []).map((value) => ({ text: short(value), color, group }));
+        const cells = (numbers: readonly number[] | undefined, look: Look, group?: number) =>
+          (numbers ?? []).map((value): TableCell => ({ text: short(value), look, group }));
         const column = (name: string, span: number) => ({ name, span });
         tables.update(values.word, [
           {
             title: texts.titles.words,
             note: texts.notes.words,
             columns: [column('x', size)],
-            rows: words.map((name, i) => ({ name, cells: cells(x[i], other, i) })),
+            rows: words.map((name, i) => ({ name, cells: cells(x[i], 'quiet', i) })),
           },
           {
             title: texts.titles.matrices,
@@ -45,7 +45,7 @@ export function relativeHead(chapter: ChapterState<Texts>, core: Ropewalk): Figu
             columns: [column('W', size)],
             rows: matrices.map((row, i) => {
               const role = Math.floor(i / D);
-              return { name: ['Q', 'K', 'V'][role] ?? '', cells: cells(row, role) };
+              return { name: ['Q', 'K', 'V'][role] ?? '', cells: cells(row, looks[role] ?? 'quiet') };
             }),
           },
           {
@@ -54,7 +54,7 @@ export function relativeHead(chapter: ChapterState<Texts>, core: Ropewalk): Figu
             columns: ['q', 'k', 'v'].map((name) => column(name, D)),
             rows: words.map((name, i) => ({
               name,
-              cells: [q, k, v].flatMap((rows, role) => cells(rows[i], role, i)),
+              cells: [q, k, v].flatMap((rows, role) => cells(rows[i], looks[role] ?? 'quiet', i)),
             })),
           },
           {
@@ -64,11 +64,11 @@ export function relativeHead(chapter: ChapterState<Texts>, core: Ropewalk): Figu
             rows: [
               ...words.map((name, j) => ({
                 name,
-                cells: [...cells([scores[j] ?? 0, weights[j] ?? 0], other, j), ...cells(parts[j], 2, j)],
+                cells: [...cells([scores[j] ?? 0, weights[j] ?? 0], 'quiet', j), ...cells(parts[j], 'third', j)],
               })),
               {
                 name: texts.sum,
-                cells: [{ text: '' }, ...cells([weights.reduce((a, b) => a + b, 0)], other), ...cells(out, 2)],
+                cells: [{ text: '' }, ...cells([weights.reduce((a, b) => a + b, 0)], 'quiet'), ...cells(out, 'third')],
               },
             ],
           },
