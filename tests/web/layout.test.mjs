@@ -48,6 +48,31 @@ test('what is wider than a very small screen scrolls, and its edge shows that th
   }
 });
 
+test('both ends of a scale stand beside it, however small the screen', async () => {
+  for (const [width, locale] of [320, 340, 360].flatMap((width) => [
+    [width, 'en-US'],
+    [width, 'zh-CN'],
+  ])) {
+    const page = await pageOf(width, locale);
+    await bring(page, 'lab');
+    const alone = await page.evaluate(() => {
+      const middle = (element) => {
+        const { top, bottom } = element.getBoundingClientRect();
+        return (top + bottom) / 2;
+      };
+      return Array.from(document.querySelectorAll('.legend'))
+        .map((legend) => [legend, legend.querySelector('canvas')])
+        .filter(([, scale]) => scale?.checkVisibility())
+        .flatMap(([legend, scale]) =>
+          Array.from(legend.querySelectorAll(':scope > span:not(.strip, .hidden-key, :empty)'))
+            .filter((end) => Math.abs(middle(end) - middle(scale)) > 6)
+            .map(({ textContent }) => `${legend.closest('figure').id}: ${textContent}`),
+        );
+    });
+    assert.deepEqual(alone, [], `${width} px, ${locale}`);
+  }
+});
+
 test('numbers of a table never touch, however small the screen', async () => {
   for (const [width, locale] of [320, 340, 360].flatMap((width) => [
     [width, 'en-US'],
