@@ -164,7 +164,7 @@ export const texts: Texts = {
     [
       '给 T5 的得分除以根号 $D$。',
       'T5 不除，这个系数已经在权重里了。再除一次，偏置的分量就过重了。',
-      '把 T5 接到现成的注意力核上时会遇到，不另外说明，核就会除：Hugging Face [#46946](https://github.com/huggingface/transformers/pull/46946)。',
+      '把 T5 接到现成的注意力内核上时会遇到，不另外说明，内核就会除：Hugging Face [#46946](https://github.com/huggingface/transformers/pull/46946)。',
     ],
   ],
 };

@@ -81,8 +81,8 @@ export const texts: Texts = {
   pitfalls: [
     [
       '用 bfloat16 存位置。',
-      '它只有八位有效二进制数字，257 会变成 256，好些词就挤在了同一个位置上。',
-      '见 Hugging Face 的 diffusers：一幅图的所有图块成了同一个位置（[#13920](https://github.com/huggingface/diffusers/issues/13920)）。',
+      '它只有八位有效二进制数字，257 会变成 256，相邻的两个词元就挤在了同一个位置上。',
+      '见 Hugging Face 的 diffusers：一幅图的所有小块成了同一个位置（[#13920](https://github.com/huggingface/diffusers/issues/13920)）。',
     ],
     [
       '用 32 位浮点数把十万个键一个一个加起来。',
