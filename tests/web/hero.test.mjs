@@ -23,13 +23,13 @@ test('the words walk together and keep their score, and one alone changes it', a
     );
     return q.reduce((sum, value, i) => sum + value * k[i], 0).toFixed(3);
   };
-  assert.equal(await said(page), `Distance 4: score ${score(1, 5)}.`);
+  assert.equal(await said(page), `Distance −4: score ${score(1, 5)}.`);
   const before = await turns(page);
   const [query] = await page.locator('.walker').all();
   await query.focus();
   await page.keyboard.press('ArrowRight');
   assert.deepEqual(await places(page), [2, 6]);
-  assert.equal(await said(page), `Distance 4: score ${score(1, 5)}, as before.`);
+  assert.equal(await said(page), `Distance −4: score ${score(1, 5)}, as before.`);
   const after = await turns(page);
   assert.ok(after.every((turn, i) => turn !== before[i]));
   // The second word is the first that can go no further.
@@ -43,7 +43,11 @@ test('the words walk together and keep their score, and one alone changes it', a
   await query.focus();
   for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft']) await page.keyboard.press(key);
   assert.deepEqual(await places(page), [2, 5]);
-  assert.equal(await said(page), `Distance 3: score ${score(2, 5).replace('-', '−')}.`);
+  assert.equal(await said(page), `Distance −3: score ${score(2, 5).replace('-', '−')}.`);
+  // As far on the other side, with a sign and a score of its own.
+  for (let step = 0; step < 6; ++step) await page.keyboard.press('ArrowRight');
+  assert.equal(await said(page), `Distance 3: score ${score(8, 5).replace('-', '−')}.`);
+  assert.notEqual(score(8, 5), score(2, 5));
   plan.dispose();
   assert.deepEqual(complaints, []);
   await close();
@@ -63,7 +67,7 @@ for (const reducedMotion of ['reduce', 'no-preference']) {
     const [m, n] = await places(page);
     assert.equal(n - m, 3);
     assert.ok(n === 11 || n === 12, `${n}`);
-    assert.match(await said(page), /^距离 3：得分 \S+，没有变。$/);
+    assert.match(await said(page), /^距离 −3：得分 \S+，没有变。$/);
     const time = await page.evaluate(() => getComputedStyle(document.querySelector('.lane line')).transitionDuration);
     assert.equal(time !== '0s', reducedMotion === 'no-preference');
     assert.deepEqual(complaints, []);

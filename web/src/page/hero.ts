@@ -127,7 +127,7 @@ export function hero(
     // Turned numbers are rounded to 32 bits.
     const stays = before !== undefined && Math.abs(now - before) < 1e-4;
     before = now;
-    score.textContent = texts.score(plain(Math.abs(values.m - values.n)), fixed(now, 3), stays);
+    score.textContent = texts.score(plain(values.m - values.n), fixed(now, 3), stays);
     if (element.contains(document.activeElement)) announce(score.textContent);
   }
   show();
