@@ -2,6 +2,7 @@
 // that a side gives away are moved, and objects with a dispose() are sent as a number.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { copyOf, isArrayBuffer, isDetached, kindOf } from '../runtime/typed-arrays.js';
+import { isA } from '../sources/platform.js';
 import type { SentError } from './errors.js';
 
 /** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
@@ -58,14 +59,13 @@ const readsAsStand = (value: object) => Object.keys(value)[0]?.startsWith('ropew
 const given = new WeakSet<object>();
 
 /**
- * Marks an array, or its buffer, to be moved: a call with it as an argument moves it to the worker instead of copying
- * it, and leaves it empty here. For a view of part of a buffer a copy is moved. Results of
- * a worker are always moved.
+ * Marks an array, or its buffer, to be moved: a call with it moves it to the worker and leaves it empty here. For a view of
+ * part of a buffer a copy is moved.
  *
  * @throws ArgumentTypeError for anything else, such as an object that holds arrays.
  *
  * @example
- * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on
+ * await remote.openModel(transfer(bytes)); // bytes.length is now 0
  */
 export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
   if (!ArrayBuffer.isView(array) && !isArrayBuffer(array)) {
@@ -152,6 +152,7 @@ export function pack(
       for (const entry of each) list.push(visit(entry));
       return list;
     }
+    if (isA('URL', each, 'href')) return { 'ropewalk:url': each.href }; // cloned it would be empty, or refused
     if (!isPlain(each)) return each;
     const object: Record<string, unknown> = Object.create(null); // in which __proto__ is an ordinary name
     const sent = readsAsStand(each) ? { [plain]: object } : object;
@@ -191,6 +192,7 @@ export function unpack(value: unknown, revive: (stand: Stand) => unknown): unkno
     if (typeof each !== 'object' || each === null) return each;
     if (seen.has(each)) return seen.get(each);
     const isStand = isPlain(each) && readsAsStand(each);
+    if (isStand && 'ropewalk:url' in each) return new URL(each['ropewalk:url'] as string);
     if (isStand && !(plain in each)) return revive(each as Stand);
     const own = isStand ? ((each as Record<string, object>)[plain] as object) : each;
     seen.set(each, own);

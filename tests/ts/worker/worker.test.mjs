@@ -97,6 +97,9 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
         BigInt64Array.of(1n),
         new Uint8Array(3),
       ]);
+      const [url] = await remote.echo([new URL('https://example.org/a?b=c#d')]);
+      assert.ok(url instanceof URL);
+      assert.equal(url.href, 'https://example.org/a?b=c#d');
     });
 
     test('keeps objects with memory in the worker, alone and within results and arguments', async (t) => {
@@ -548,7 +551,7 @@ test('data that reads like a placeholder arrives as it was', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ echo: (x) => x, kind: (x) => typeof x['ropewalk:function'] }, port2);
   const remote = opened(t, port1);
-  const all = ['object', 'function', 'signal', 'plain'].map((kind) => ({ [`ropewalk:${kind}`]: 0 }));
+  const all = ['object', 'function', 'signal', 'url', 'plain'].map((kind) => ({ [`ropewalk:${kind}`]: 0 }));
   assert.deepEqual(await remote.echo(all), all);
   assert.deepEqual(await remote.echo({ 'ropewalk:plain': all }), { 'ropewalk:plain': all });
   assert.equal(await remote.kind({ 'ropewalk:function': 1 }), 'number');
