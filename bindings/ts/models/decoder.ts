@@ -42,7 +42,7 @@ export type LogitsOf = 'last' | 'all' | 'none';
 export interface DecodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
   /** Holds the earlier tokens; the pass appends the new ones. A call that throws leaves it unchanged. */
   cache?: ModelKvCache;
-  /** Default `last`, one token of each batch entry; `none` if the checkpoint has no head. */
+  /** Default `last`, the last column, padding or not; `none` if the checkpoint has no head. */
   logits?: LogitsOf;
   /** Whether to return `hidden`. Default false. */
   hidden?: boolean;

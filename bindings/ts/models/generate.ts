@@ -18,7 +18,7 @@ import {
 import { readKeys, readOptions } from '../sources/tensor-file.js';
 import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds, slice } from './ids.js';
-import { checkLength, longer } from './positions.js';
+import { checkLength, positionsFor } from './positions.js';
 
 /** Progress of reading a prompt, in tokens. */
 export interface GenerateProgress {
@@ -133,14 +133,9 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
   const most = model.maxLength - end + (cache === undefined ? 1 : 0);
   if (value === undefined) return Math.min(defaultTokens, room, most);
   const tokens = check.integer(where, 'maxTokens', value, 0);
-  if (tokens > room) {
-    const problem = `is ${tokens}; behind ids the cache has room for ${room} tokens`;
-    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
-  }
-  if (tokens > most) {
-    const problem = `is ${tokens}; behind ids the positions of this model are for ${most} tokens, ${longer}`;
-    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
-  }
+  const problem =
+    tokens > room ? `the cache has room for ${room} behind ids` : tokens > most && positionsFor(`${most} more`);
+  if (problem) throw new ArgumentRangeError(where, 'maxTokens', value, `is ${tokens}; ${problem}`);
   return tokens;
 }
 

@@ -119,7 +119,8 @@ export function modelPositions(
 }
 
 /** What decides how many tokens there may be, in errors about too many. @internal */
-export const longer = 'by its table or the sequenceLength of loadModel';
+export const positionsFor = (tokens: number | string) =>
+  `the positions of this model are for ${tokens} tokens, by its table or the sequenceLength of loadModel or its scaling`;
 
 /** Throws for tokens beyond the length of the frequencies. @internal */
 export function checkLength(
@@ -130,6 +131,5 @@ export function checkLength(
   end: number,
 ): void {
   if (end <= maxLength) return;
-  const problem = `reaches position ${end - 1}; the positions of this model are for ${maxLength} tokens, ${longer}`;
-  throw new ArgumentRangeError(where, name, value, problem);
+  throw new ArgumentRangeError(where, name, value, `reaches position ${end - 1}; ${positionsFor(maxLength)}`);
 }

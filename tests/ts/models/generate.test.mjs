@@ -118,7 +118,7 @@ await onEachBuild(async (rw) => {
     assert.throws(() => model.generate(ids, { maxTokens: 8 }), { argument: 'maxTokens', value: 8 });
     assert.throws(() => model.generate(ids, { cache, maxTokens: 7 }), {
       argument: 'maxTokens',
-      message: /for 6 tokens/,
+      message: /for 6 more tokens/,
     });
     assert.deepEqual(await tokensOf(model.generate(ids, { seed: 5, cache })), want.slice(0, 6));
     assert.equal(cache.length, 16);
