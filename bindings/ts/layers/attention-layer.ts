@@ -211,20 +211,17 @@ function addTable(
 ): number {
   const where = 'attentionLayer.forward';
   const { dim } = options;
-  if (at.perBatch) {
-    const problem = `has ${batch * tokens} entries; a sinusoidal layer takes one position per token, ${tokens}`;
-    throw new ArgumentRangeError(where, 'positions', at.values, problem);
-  }
   const positions = at.values ?? Float64Array.from({ length: tokens }, (_, token) => at.offset + token);
-  const tableAt = scratch(tokens * dim * 4);
+  const { length } = positions; // of all rows, or of each
+  const tableAt = scratch(length * dim * 4);
   writeTable(heap, where, options, positions, tableAt, scratch);
-  const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
+  const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % length);
   const out = scratch(x.size * 4);
   const call = {
     out,
     x: x.addressToOverwrite(scratch),
     xDim: dim,
-    table: { data: tableAt, positions: tokens, dim },
+    table: { data: tableAt, positions: length, dim },
     mode: LearnedMode.add,
     positions: heap.put(scratch, rows),
     rows: rows.length,

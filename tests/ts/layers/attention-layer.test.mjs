@@ -180,6 +180,23 @@ await onEachBuild((rw) => {
     }
   });
 
+  test('rows of a batch stand where each has its own positions, as alone', () => {
+    const x = randomArray([2, 3, 8], 13);
+    const own = [
+      [4, 0, 9],
+      [-1, 2, 700],
+    ];
+    for (const encoding of ['rope', 'sinusoidal']) {
+      const layer = makeLayer({ modelDim: 8, heads: 2, position: { encoding }, seed: 5 });
+      const { data } = layer.forward(x, { positions: own.flat() }).out;
+      own.forEach((positions, b) => {
+        const row = { data: x.data.subarray(24 * b, 24 * b + 24), shape: [3, 8] };
+        assertSameBits(data.subarray(24 * b, 24 * b + 24), layer.forward(row, { positions }).out.data);
+      });
+      layer.dispose();
+    }
+  });
+
   test('the same seed gives the same bits, another gives others', () => {
     const x = randomArray([3, 12]);
     const outOf = (options) => {

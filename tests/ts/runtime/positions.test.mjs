@@ -140,17 +140,3 @@ testMisfits(rw, 'rotate', {
 testMisfits(rw, 'tables', {
   'a last row beyond 2^53 - 1': [RangeError, 'offset', () => plan.tables({ length: 2, offset: last })],
 });
-testMisfits(rw, 'a sinusoidal layer', {
-  'positions for each batch entry': [
-    RangeError,
-    ['positions', '10'],
-    () => {
-      const sums = rw.attentionLayer({ modelDim: 4, heads: 1, position: { encoding: 'sinusoidal' } });
-      try {
-        sums.forward(tokens, { positions: new Int32Array(10) });
-      } finally {
-        sums.dispose();
-      }
-    },
-  ],
-});
