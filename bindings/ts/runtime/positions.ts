@@ -143,7 +143,7 @@ export function rows(where: string, value: unknown, width: number, axes = 1): Fl
   if (typeof value !== 'object' || value === null || isList(value)) return perAxis(where, 'positions', value, axes);
   const range = check.options(where, 'positions', value as RowsRange, ['length', 'offset']);
   // Before a list is made that the table has no room for.
-  const length = check.integer(where, 'length', range.length, 0, Math.floor(2 ** 30 / Math.max(width, axes)));
-  const { offset } = consecutive(where, 'offset', range.offset ?? 0, length);
+  const length = check.integer(where, 'positions.length', range.length, 0, Math.floor(2 ** 30 / Math.max(width, axes)));
+  const { offset } = consecutive(where, 'positions.offset', range.offset ?? 0, length);
   return Float64Array.from({ length: axes * length }, (_, i) => offset + (i % length));
 }

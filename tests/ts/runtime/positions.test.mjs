@@ -123,8 +123,8 @@ const length = required(notAnInteger({ min: 0, max: 2 ** 30 }));
 const offset = notAnInteger({ min: -last, max: last });
 for (const [where, call] of Object.entries({ tables: (p) => plan.tables(p), sinusoidal })) {
   testAllRefusals(rw, where, {
-    length: [length, (value) => call({ length: value })],
-    offset: [offset, (value) => call({ length: 1, offset: value })],
+    'positions.length': [length, (value) => call({ length: value })],
+    'positions.offset': [offset, (value) => call({ length: 1, offset: value })],
   });
   testUnknownOptions(rw, `${where} at a range`, ['start', 'constructor'], (more) => call({ length: 1, ...more }));
 }
@@ -138,5 +138,5 @@ testMisfits(rw, 'rotate', {
   'a last token beyond 2^53 - 1': [RangeError, ['offset', `${last - 3}`], () => plan.rotate(x, { offset: last - 3 })],
 });
 testMisfits(rw, 'tables', {
-  'a last row beyond 2^53 - 1': [RangeError, 'offset', () => plan.tables({ length: 2, offset: last })],
+  'a last row beyond 2^53 - 1': [RangeError, 'positions.offset', () => plan.tables({ length: 2, offset: last })],
 });
