@@ -273,7 +273,7 @@ export class ModelKvCache extends Handle {
     for (const cache of this.#layers) cache.use(at); // the core reads all of them for `agree`
     if (!this.#broken && this.#list.agree) return;
     const why = this.#broken
-      ? 'a pass failed or was ended when keys had left a window of the cache'
+      ? 'a pass failed or was ended when keys had left a window'
       : 'a layer of the cache was changed alone';
     throw new StateError(`${at}: ${why}; reset() makes it empty`);
   }

@@ -55,7 +55,7 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
   attentionMask?: IdsInput;
   /** Position of the first token; only without a cache. Default 0. */
   offset?: number;
-  /** Position of each token, [T] or [B * T], but for causal order; only without a cache. Default `offset`, `offset` + 1, ... */
+  /** Absolute or rotary position of each token, [T] or [B * T]; only without a cache. Default `offset`, `offset` + 1, ... */
   positions?: check.IntegersInput;
 }
 
@@ -369,11 +369,14 @@ export class DecoderModel extends Model {
     const { offset, positions, attentionMask } = given;
     const { batch, tokens } = ids;
     const at = checkedPositions(where, given, batch, tokens);
-    const end = at.values === undefined ? at.offset + tokens : at.values.reduce((a, b) => Math.max(a, b), 0) + 1;
-    const name = at.values === undefined ? (offset === undefined ? 'ids' : 'offset') : 'positions';
+    const { values } = at;
+    const end = values ? values.reduce((a, b) => Math.max(a, b), 0) + 1 : at.offset + tokens;
+    const name = values ? 'positions' : offset === undefined ? 'ids' : 'offset';
     checkLength(where, this.making.positions, name, positions ?? offset, end);
     if (this.config.position === 'absolute') {
-      for (const each of at.values ?? [at.offset]) check.integer(where, name, each, 0);
+      for (const each of values ?? [at.offset]) check.integer(where, name, each, 0);
+    } else if (values && !this.ropes.some(Boolean)) {
+      throw new ArgumentRangeError(where, name, values, 'are for absolute or rotary encodings');
     }
     const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
     return { at, keep: keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]) };

@@ -256,13 +256,15 @@ export class EncoderModel extends Model {
       checkLength(where, this.making.positions, 'ids', value, ids.tokens);
       return undefined;
     }
-    if (!['rope', 'absolute'].includes(this.config.position)) {
-      const problem = `are for models with absolute or rotary positions; this one's are ${this.config.position}`;
+    const { position } = this.config;
+    if (position !== 'absolute' && !this.ropes.some(Boolean)) {
+      const own = position === 'rope' ? 'replaced' : position;
+      const problem = `are for models with absolute or rotary positions; this one's are ${own}`;
       throw new ArgumentRangeError(where, 'positions', value, problem);
     }
     const list = check.positions(where, 'positions', value);
     if (list.length !== ids.tokens && list.length !== ids.values.length) {
-      const problem = `has ${list.length} entries; expected one for each token, ${ids.tokens}`;
+      const problem = `has ${list.length} entries; ids have ${ids.tokens} tokens`;
       throw new ArgumentRangeError(where, 'positions', value, problem);
     }
     if (this.config.position === 'absolute') checkWithin(where, 'positions', list, maxPositions, 'the table');

@@ -145,7 +145,7 @@ export function checkWork(model: Stepper, input: unknown, options: GenerateOptio
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
   if (!model.hasLogits) {
-    throw new ArgumentRangeError(where, 'ids', input, 'lead to no token: the checkpoint has no head that gives logits');
+    throw new ArgumentRangeError(where, 'ids', input, 'lead to no token: the checkpoint has no head');
   }
   const { signal, onProgress } = readOptions(where, given as object);
   const cache = checkModelCache(where, model.heap, given.cache);

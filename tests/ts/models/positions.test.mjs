@@ -67,6 +67,20 @@ for (const name of ['bloom', 'mpt']) {
   });
 }
 
+for (const [name, encoding] of [['bloom'], ['llama2', 'alibi'], ['roformer', 'none']]) {
+  test(`${name}${encoding ? ` with encoding ${encoding}` : ''} refuses positions, which nothing in it uses`, async () => {
+    const own = await loaded(tinyModel(name));
+    const model = encoding ? await replaceEncoding(own, { encoding }) : own;
+    assert.throws(() => model.forward([1, 2, 3], { positions: [0, 5, 9] }), {
+      name: 'ArgumentRangeError',
+      argument: 'positions',
+      message: /are for .*absolute or rotary/,
+    });
+    assert.ok(model.forward([1, 2, 3]));
+    for (const each of new Set([own, model])) each.dispose();
+  });
+}
+
 for (const name of ['gpt2', 'opt']) {
   test(`${name} has no vectors for positions before 0, and says so`, async () => {
     const own = await loaded(tinyModel(name));
