@@ -85,7 +85,7 @@ test('before the core has come the first figure shows its numbers, and what is s
   await held.release();
   await isWhole(page);
   assert.deepEqual([await isBusy('words'), await isBusy('map')], [false, false]);
-  assert.match(await page.locator('.hero-score').textContent(), /^Distance 4: score [\d.]+\.$/);
+  assert.match(await page.locator('.hero-score').textContent(), /^Distance −4: score [\d.]+\.$/);
   const [turned] = await words.tables();
   assert.notDeepEqual(turned, early);
   await words.choose('View as picture');
