@@ -26,7 +26,8 @@ export interface TransformerXlOptions<S extends ScoreRequest = ScoreRequest, O e
 
 /**
  * Attention of Transformer-XL (Dai et al., arXiv:1901.02860): the score of query i and key j is
- * ((q_i + u) . k_j + (q_i + v) . R_(i - j)) scale. Each head has a table R, u and v of its own. Keys of a memory stand before
+ * ((q_i + u) . k_j + (q_i + v) . R_(i - j)) scale, whose first product is the `content` of the scores, the other their
+ * `position`. Each head has a table R, u and v of its own. Keys of a memory stand before
  * those of the segment: then the last query is at the last key. A clamp of the distances (`clamp_len`) is one of the
  * positions that the table is made from.
  *
