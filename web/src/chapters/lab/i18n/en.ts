@@ -4,7 +4,7 @@ import type { Pitfall, Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'Until here every weight on this page was random. In this chapter the weights learn. Your device trains small transformers from scratch, in the background, and draws what they can do after every few steps.',
-    'The models of a figure have the same size, the same optimizer and the same training data. They differ in the position encoding alone. A seed fixes all random numbers: the same seed gives the same curves on every device.',
+    'The models of a figure have the same size, the same optimizer and the same training data. They differ in the position encoding, or in the form of attention, alone. A seed fixes all random numbers: the same seed gives the same curves on every device.',
   ],
   formula:
     '$p_t(y_t)$ is the probability that the model gives to the right token $y_t$ at place $t$. Training makes the loss smaller, step by step. A blind guess among 16 tokens has a loss of $ln 16$, which is 2.77; a model that is sure and right has 0.',
