@@ -1,7 +1,8 @@
 // npm run mutation -- PATH... [--budget N] [--seed N]: small faults, one at a time, in the C++ sources under these paths, a
-// sample of N (150 unless told) by the seed, and how many of them the C++ tests notice. A copy of the tree is built and
-// changed, in build/mutation; it is kept, so that a second run compiles less. A fault that leaves the test programs bit for
-// bit as they were, or does not compile, is not counted. Every survivor is printed with its line.
+// sample of N (150 unless told) by the seed, and how many of them the C++ tests notice: as they are, and what survives that
+// once more with the sanitizers, which see accesses outside of an array. A copy of the tree is built and changed, in
+// build/mutation; it is kept, so that a second run compiles less. A fault that leaves the test programs bit for bit as they
+// were, or does not compile, is not counted. Every survivor is printed with its line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +23,6 @@ if (paths.length === 0 || !(budget >= 1)) {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const copy = join(root, 'build/mutation');
-const build = join(copy, 'build/native');
 
 // The test programs of a source; the first that fits.
 const programs = [
@@ -53,20 +53,11 @@ const env = {
   CCACHE_SLOPPINESS: 'pch_defines,time_macros',
 };
 
-// Faults may loop for ever or ask for all of the memory.
-function run(command, args, timeout) {
-  const limited = ['-c', 'ulimit -v 8000000; exec nice -n 19 "$0" "$@"', command, ...args];
+// Faults may loop for ever or ask for all of the memory; the sanitizers reserve more addresses than there are.
+function run(command, args, { timeout, limit = 'ulimit -v 8000000' } = {}) {
+  const limited = ['-c', `${limit}; exec nice -n 19 "$0" "$@"`, command, ...args];
   return spawnSync('bash', limited, { cwd: copy, env, timeout, encoding: 'utf8', killSignal: 'SIGKILL' });
 }
-
-const compile = () => run('cmake', ['--build', build, '-j1', '--target', ...targets]);
-const programOf = (name) => join(build, 'tests/cpp', name);
-function digest() {
-  const sum = createHash('sha256');
-  for (const name of targets) sum.update(readFileSync(programOf(name)));
-  return sum.digest('hex');
-}
-const passes = (timeout) => targets.every((name) => run(programOf(name), ['--abort'], timeout).status === 0);
 
 function succeed({ status, stdout, stderr }, what) {
   if (status === 0) return;
@@ -74,14 +65,33 @@ function succeed({ status, stdout, stderr }, what) {
   process.exit(1);
 }
 
+// The test programs of a preset, built without a fault, in which all tests pass.
+function programsOf(preset, limit) {
+  const build = join(copy, 'build', preset);
+  const compile = () => run('cmake', ['--build', build, '-j1', '--target', ...targets]);
+  const files = targets.map((name) => join(build, 'tests/cpp', name));
+  const digest = () => {
+    const sum = createHash('sha256');
+    for (const file of files) sum.update(readFileSync(file));
+    return sum.digest('hex');
+  };
+  // With threads, whose tests are then among the others.
+  succeed(run('cmake', ['--preset', preset, '-D', 'ROPEWALK_THREADS=ON']), `the configuration of ${preset}`);
+  succeed(compile(), `the build of ${preset}`);
+  const whole = digest();
+  const start = performance.now();
+  for (const file of files) succeed(run(file, ['--abort'], { limit }), file);
+  const timeout = Math.round(5 * (performance.now() - start)) + 10_000;
+  return {
+    compiles: () => compile().status === 0,
+    isWhole: () => digest() === whole,
+    pass: () => files.every((file) => run(file, ['--abort'], { timeout, limit }).status === 0),
+  };
+}
+
 copyTree();
-// With threads, whose tests are then among the others.
-succeed(run('cmake', ['--preset', 'native', '-D', 'ROPEWALK_THREADS=ON']), 'the configuration');
-succeed(compile(), 'the build');
-const whole = digest();
-const start = performance.now();
-for (const name of targets) succeed(run(programOf(name), ['--abort']), name);
-const timeout = Math.round(5 * (performance.now() - start)) + 10_000;
+const plain = programsOf('native');
+const sanitized = programsOf('native-sanitize', 'export ASAN_OPTIONS=hard_rss_limit_mb=8000');
 
 // The order of a sample depends on the seed and on each fault alone, so that a larger budget adds to a smaller one's.
 const texts = new Map(sources.map((name) => [name, readFileSync(join(root, name), 'utf8')]));
@@ -99,9 +109,9 @@ console.log(`${sample.length} of ${all.length} faults in ${sources.length} files
 const counts = { noticed: 0, survived: 0, 'same program': 0, 'not compiled': 0 };
 function outcome(name, mutant) {
   writeFileSync(join(copy, name), withMutant(text(name), mutant));
-  if (compile().status !== 0) return 'not compiled';
-  if (digest() === whole) return 'same program';
-  return passes(timeout) ? 'survived' : 'noticed';
+  if (!plain.compiles()) return 'not compiled';
+  if (plain.isWhole()) return 'same program';
+  return plain.pass() && sanitized.compiles() && sanitized.pass() ? 'survived' : 'noticed';
 }
 for (const { name, mutant } of sample) {
   const found = outcome(name, mutant);
