@@ -52,18 +52,25 @@ test('a typed sentence runs: rows are its words and the weights are those of the
   await close();
 });
 
-test('before the core has come the first figure shows its numbers, and what is set meanwhile comes with it', async (t) => {
+/** The page while its core is on its way, and what it complains about. */
+async function withoutCore(t) {
   const own = await serve();
   t.after(own.close);
   const held = own.hold(({ pathname }) => pathname.endsWith('.wasm'));
   const context = await contextOf(browser);
+  t.after(() => context.close());
   const page = await context.newPage();
   const complaints = [];
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(String(error)));
   await page.goto(`${own.address}#lang=en`);
-  const words = figureOf(page, 'order', 'words');
   await held.reached;
+  return { page, held, complaints };
+}
+
+test('before the core has come the first figure shows its numbers, and what is set meanwhile comes with it', async (t) => {
+  const { page, held, complaints } = await withoutCore(t);
+  const words = figureOf(page, 'order', 'words');
   await until(async () => /^The words stand as you typed them/.test(await words.summary()), 'the first figure');
   const [early] = await words.tables();
   await words.choose('View as picture');
@@ -92,19 +99,10 @@ test('before the core has come the first figure shows its numbers, and what is s
   await page.locator('#figure-order-words').getByRole('radio', { name: 'None' }).check();
   assert.deepEqual((await words.tables())[0], early);
   assert.deepEqual(complaints, []);
-  await context.close();
 });
 
 test('a reader at the end of what there is changes the language before the core has come', async (t) => {
-  const own = await serve();
-  t.after(own.close);
-  const held = own.hold(({ pathname }) => pathname.endsWith('.wasm'));
-  const context = await contextOf(browser);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.goto(`${own.address}#lang=en`);
-  await held.reached;
+  const { page, held, complaints } = await withoutCore(t);
   await until(() => page.locator('#figure-order-words .chip').count(), 'the first figure');
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
   await page.locator('#language').click();
@@ -119,7 +117,6 @@ test('a reader at the end of what there is changes the language before the core 
   );
   assert.match(await page.locator('.hero-score').textContent(), /[\d.]+/);
   assert.deepEqual(complaints, []);
-  await context.close();
 });
 
 test('every encoding, head count and mask gives the numbers of the package', async () => {
