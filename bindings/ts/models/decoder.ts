@@ -55,7 +55,10 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
   attentionMask?: IdsInput;
   /** Position of the first token; only without a cache. Default 0. */
   offset?: number;
-  /** Absolute or rotary position of each token, [T] or [B * T]; only without a cache. Default `offset`, `offset` + 1, ... */
+  /**
+   * Absolute or rotary position of each token, [T] or [B * T]; causal order is that of the ids. Only without a cache. Default
+   * `offset`, `offset` + 1, ...
+   */
   positions?: check.IntegersInput;
 }
 

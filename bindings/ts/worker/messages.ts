@@ -53,14 +53,16 @@ export type Stand =
 
 // Data of the caller that would read as a placeholder travels within this one.
 const plain = 'ropewalk:plain';
+// A URL, which would be empty, or refused, travels as its text.
+const url = 'ropewalk:url';
 
 const readsAsStand = (value: object) => Object.keys(value)[0]?.startsWith('ropewalk:') ?? false;
 
 const given = new WeakSet<object>();
 
 /**
- * Marks an array, or its buffer, to be moved: a call with it moves it to the worker and leaves it empty here. For a view of
- * part of a buffer a copy is moved.
+ * Marks an array, or its buffer, to be moved: a call with it moves it to the worker instead of copying it, and leaves it empty
+ * here. For a view of part of a buffer a copy is moved. Results of a worker are always moved.
  *
  * @throws ArgumentTypeError for anything else, such as an object that holds arrays.
  *
@@ -152,7 +154,7 @@ export function pack(
       for (const entry of each) list.push(visit(entry));
       return list;
     }
-    if (isA('URL', each, 'href')) return { 'ropewalk:url': each.href }; // cloned it would be empty, or refused
+    if (isA('URL', each, 'href')) return { [url]: each.href };
     if (!isPlain(each)) return each;
     const object: Record<string, unknown> = Object.create(null); // in which __proto__ is an ordinary name
     const sent = readsAsStand(each) ? { [plain]: object } : object;
@@ -192,7 +194,7 @@ export function unpack(value: unknown, revive: (stand: Stand) => unknown): unkno
     if (typeof each !== 'object' || each === null) return each;
     if (seen.has(each)) return seen.get(each);
     const isStand = isPlain(each) && readsAsStand(each);
-    if (isStand && 'ropewalk:url' in each) return new URL(each['ropewalk:url'] as string);
+    if (isStand && url in each) return new URL(each[url] as string);
     if (isStand && !(plain in each)) return revive(each as Stand);
     const own = isStand ? ((each as Record<string, object>)[plain] as object) : each;
     seen.set(each, own);

@@ -410,7 +410,7 @@ function proxyOf(link: Link, target: number): object {
  * Gives the proxy of the object that a worker exposes. Errors keep their class; an error of one call does not affect
  * the others. A signal among the arguments, alone or in an object of options, reaches the worker: a function that heeds it
  * ends the call with the signal's reason. Functions there (`onProgress`) are called in this thread, and an error that they
- * throw ends the call.
+ * throw ends the call. Arguments are copied unless `transfer()` marks them.
  *
  * @param worker a Worker of the browser or of Node, or a MessagePort.
  * @throws ArgumentTypeError where `worker` is neither; every call throws StateError once the worker has ended.
