@@ -225,7 +225,10 @@ describe('what cannot be measured is refused', async () => {
     await refused(lengthCurve(llama.model, ids, {}, { length: 8, points: 8 }), /points is 8/);
     const { scaling } = short.ropes[0];
     await refused(perplexity(short, ids, { length: 20 }), /^perplexity: length reaches position 18.*8 tokens/);
-    await refused(lengthCurve(short, ids, { scaling }, { length: 20 }), /^lengthCurve: length .* or its scaling$/);
+    await refused(
+      lengthCurve(short, ids, { scaling }, { length: 20 }),
+      /^lengthCurve: length reaches position 18; .* or its scaling$/,
+    );
     assert.equal((await lengthCurve(short, ids, { none: { type: 'default' } }, { length: 20 })).length, 1);
     let pieces = 0;
     const onProgress = () => (pieces += 1);

@@ -1,5 +1,4 @@
 // Words that can be dragged to other places, above the output of an attention layer for each.
-
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
