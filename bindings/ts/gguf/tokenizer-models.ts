@@ -132,7 +132,8 @@ function unigram(vocabulary: Vocabulary): TokenizerParts {
   return {
     normalizer: ofWords ? { type: 'Sequence', normalizers: mapped } : escapeSpaces(prefix, mapped),
     pre_tokenizer: ofWords ? { type: 'Sequence', pretokenizers: [split('Removed')(' '), metaspace] } : null,
-    decoder: metaspace,
+    // Metaspace removes a space at the beginning, also where none was put there.
+    decoder: ofWords || prefix ? metaspace : replace(space, ' '),
     model: {
       type: 'Unigram',
       unk_id: neededId(vocabulary, 'unk'),

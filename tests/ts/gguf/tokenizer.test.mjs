@@ -222,6 +222,12 @@ test('Unigram keeps spaces where the file does not say that it removes them', ()
   const plain = metadataOf('t5', unigram(null, null), unigramConfig);
   assert.equal(encodes(made(plain), ' Hello world'), '\u2581Hello|\u2581world|</s>');
   assert.equal(encodes(made(plain), 'Hello world', { add_special_tokens: false }), 'H|e|llo|\u2581world');
+  for (const metadata of [prefixed, plain]) {
+    for (const text of ['Hello world', ' Hello world', '  Hello  world ']) {
+      const { ids } = made(metadata).encode(text);
+      assert.equal(made(metadata).decode(ids, { skip_special_tokens: true }), text);
+    }
+  }
 });
 
 const wordPieces = [
