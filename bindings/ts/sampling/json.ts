@@ -1,21 +1,36 @@
 // Finds a JSON value in a text that is still being written.
 import { ArgumentTypeError } from '../runtime/errors.js';
 
-// A bracket that JSON may follow, or the end of what is written.
-const opener = /\{(?=\s*(?:["}]|$))|\[(?=\s*(?:["[{\]\d-]|true|false|null|$))/g;
+// A bracket, comma or colon, a string, which may be unfinished at the end of the text, or a word.
+const piece = /\s*([{}[\],:]|"(?:[^"\\]+|\\.?)*"?|[^\s{}[\],:"]+)/sy;
+const scalar = /^(?:true|false|null|-?\d[\d.eE+-]*)$/;
+const value = '{["w';
 
-// The end of the object or array that begins here: where its brackets are balanced outside strings.
-function endOf(text: string, start: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let i = start; i < text.length; ++i) {
-    const c = text[i] as string;
-    if (inString) {
-      if (c === '\\') i += 1;
-      else if (c === '"') inString = false;
-    } else if (c === '"') inString = true;
-    else if (c === '{' || c === '[') depth += 1;
-    else if ((c === '}' || c === ']') && --depth === 0) return i + 1;
+// The end of the object or array that begins here: undefined where it may still be written, 0 where no JSON begins so. Then
+// none does at the brackets within that are open there either; these are added to `hopeless`.
+function endOf(text: string, start: number, hopeless: Set<number>): number | undefined {
+  const open: number[] = [];
+  const closer = () => (text[open.at(-1) as number] === '{' ? '}' : ']');
+  let allowed = '{['; // first characters of what may come next; w stands for a word
+  piece.lastIndex = start;
+  for (let token = piece.exec(text)?.[1]; token !== undefined; token = piece.exec(text)?.[1]) {
+    const end = piece.lastIndex;
+    const kind = '{}[],:"'.includes(token.charAt(0)) ? token.charAt(0) : 'w';
+    if (!allowed.includes(kind) || (kind === 'w' && end < text.length && !scalar.test(token))) {
+      for (const at of open) hopeless.add(at);
+      return 0;
+    }
+    if (kind === '{' || kind === '[') {
+      open.push(end - 1);
+      allowed = kind === '{' ? '"}' : `${value}]`;
+    } else if (kind === ',') allowed = closer() === '}' ? '"' : value;
+    else if (kind === ':') allowed = value;
+    else if (/^"}?$/.test(allowed) && kind === '"') allowed = ':';
+    else {
+      if (kind === closer()) open.pop();
+      if (open.length === 0) return end;
+      allowed = `,${closer()}`;
+    }
   }
   return undefined;
 }
@@ -35,8 +50,10 @@ function endOf(text: string, start: number): number | undefined {
  */
 export function firstJson(text: string): string | undefined {
   if (typeof text !== 'string') throw new ArgumentTypeError('firstJson', 'text', text, 'a string');
-  for (const { index } of text.matchAll(opener)) {
-    const end = endOf(text, index);
+  const hopeless = new Set<number>();
+  for (const { index } of text.matchAll(/[{[]/g)) {
+    if (hopeless.has(index)) continue;
+    const end = endOf(text, index, hopeless);
     if (end === undefined) return undefined;
     const json = text.slice(index, end);
     try {

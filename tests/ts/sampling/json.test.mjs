@@ -36,6 +36,10 @@ test('brackets around something else are passed over', () => {
   assert.equal(firstJson('f(x) = { x if {"a": 1}'), '{"a": 1}');
   assert.equal(firstJson('{5" screen} {"a": 1} "'), '{"a": 1}');
   assert.equal(firstJson('[sic [ true, -1 ]'), '[ true, -1 ]');
+  assert.equal(firstJson('type {" and then {"a": 1}'), '{"a": 1}');
+  assert.equal(firstJson('[3 apples] and [2 pears: {"a": 1}'), '{"a": 1}');
+  assert.equal(firstJson('{"a": None, "b": {"c": [1]}'), '{"c": [1]}');
+  assert.equal(firstJson('[1, 2} [3]'), '[3]');
   assert.equal(firstJson("{'a': 1}"), undefined);
   assert.equal(firstJson('12, "text", true'), undefined);
   assert.equal(firstJson('{"a": 1,}'), undefined);
