@@ -53,6 +53,8 @@ function rows(): readonly (readonly [names: string, PreTokenizer])[] {
     ['deepseek-r1-qwen megrez kormo f2llmv2 stablelm2 hunyuan solar-open grok-2', { patterns: qwen2 }],
     ['qwen35', { patterns: [words('', '\\p{L}\\p{M}')], nfc: true }],
     ['gpt-4o llama4 kanana2 talkie minimax-m2', { patterns: [o200k] }],
+    ['granite-embed-multi-97m', { patterns: [o200k], ignoreMerges: true }],
+    ['minicpm5', { patterns: ['\\p{N}{1,3}', words('+')], ignoreMerges: true }],
     ['tiny_aya cohere2moe', { patterns: ['\\d{1,3}(?=(?:\\d{3})*\\b)', o200k] }],
     ['tekken', { patterns: [cases('')], ignoreMerges: true, addBos: true }],
     [

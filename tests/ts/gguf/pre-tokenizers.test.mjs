@@ -31,6 +31,7 @@ const published = {
   stablelm2: [splits(split(llama3.replace('{1,3}', '')), bytes(false))],
   'gpt-4o': [splits(split(o200k, 'Removed', true), bytes(false))],
   tekken: [splits(split(tekken), bytes(false)), { ignore_merges: true }],
+  minicpm5: [splits(split('\\p{N}{1,3}'), split(llama3.replace('{1,3}', '+')), bytes(false)), { ignore_merges: true }],
   'deepseek-v3': [
     splits(
       split('\\p{N}{1,3}'),
@@ -80,6 +81,8 @@ const pieces = {
   tekken: ['HtmlParser 12', 'Html|Parser|Ġ|1|2'],
   'gpt-4o': ["HtmlParser's 12345", "Html|Parser's|Ġ|123|45"],
   tiny_aya: ['1234567', '1|234|567'],
+  'granite-embed-multi-97m': ["HtmlParser's 12345", "Html|Parser's|Ġ|123|45"],
+  minicpm5: ["HtmlParser's 12345!\n", "HtmlParser|'s|Ġ|123|45|!Ċ"],
   'deepseek-v3': ['1234你好x?y', '123|4|ä½łå¥½|x|?y'],
   qwen35: ['का1', 'à¤ķà¤¾|1'],
   qwen2: ['का1', 'à¤ķ|à¤¾|1'],
