@@ -106,7 +106,7 @@ export function addedTokens({ metadata, kind, tokens, ids, is }: Vocabulary): re
     const special = is(id, 'control') || is(id, 'unknown') || ends.includes(id);
     // Gemma takes line feeds in a row as one token.
     if (!special && !is(id, 'userDefined') && !(kind === 'gemma4' && /^\n+$/.test(content))) return [];
-    const rstrip = isPhi3 && special && !['<unk>', '<s>', '<|endoftext|>'].includes(content);
+    const rstrip = isPhi3 && !['<unk>', '<s>', '<|endoftext|>'].includes(content);
     const lstrip = kind !== 'bert' && id === ids.mask;
     return [{ id, content, single_word: false, lstrip, rstrip, normalized: false, special }];
   });

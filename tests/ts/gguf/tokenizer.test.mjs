@@ -347,13 +347,24 @@ test('the config names the tokens, and leaves out ids that are none', () => {
 test('spaces beside a mask, and behind the tokens of Phi-3, belong to them', () => {
   const mask = { 'tokenizer.ggml.mask_token_id': byteLevel(null).added_tokens[1].id };
   assert.equal(encodes(made(ofBytes(mask)), 'x  <|im_end|> y'), 'x|<|im_end|>|Ġy');
-  const phi = (architecture) =>
-    encodes(
-      made(metadataOf('llama', sentencePiece(['<|user|>']), {}, { entries: { 'general.architecture': architecture } })),
-      '<|user|>\nHello',
+  const phi = (architecture, type) => {
+    const metadata = metadataOf(
+      'llama',
+      sentencePiece(['<|user|>']),
+      {},
+      {
+        entries: { 'general.architecture': architecture },
+      },
     );
-  assert.equal(phi('phi3'), '<s>|<|user|>|\u2581Hello');
-  assert.equal(phi('llama'), '<s>|<|user|>|\u2581|\n|Hello');
+    const types = metadata.get('tokenizer.ggml.token_type');
+    types[types.length - 1] = type;
+    return encodes(made(metadata), '<|user|>\nHello');
+  };
+  // Control tokens, which older converters wrote as the user's.
+  for (const type of [3, 4]) {
+    assert.equal(phi('phi3', type), '<s>|<|user|>|\u2581Hello');
+    assert.equal(phi('llama', type), '<s>|<|user|>|\u2581|\n|Hello');
+  }
 });
 
 test('the template of chats writes them, and encodes as one text', () => {
