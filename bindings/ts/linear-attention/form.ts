@@ -119,16 +119,17 @@ export function checkForm(
     : check.choice(where, 'featureMap', form.featureMap ?? 'elu1', featureMaps);
   const normalize = check.boolean(where, 'normalize', form.normalize ?? true);
   const norm = checkNorm(heap, where, form, normalize, sizes.valueDim);
-  if (position?.encoding !== 'rope') {
-    return { core: { kernel, normalize, rotateNormalizer: true, scale: 1 }, plan: undefined, norm };
+  const rope = position?.encoding === 'rope' ? position : undefined;
+  const plan = rope?.plan;
+  let rotateNormalizer = true;
+  if (rope !== undefined) {
+    checkPlan(heap, where, 'position.plan', plan, sizes.headDim, 'q has head size');
+    const wanted = rope.form ?? (isCosine ? 'both' : 'numerator');
+    rotateNormalizer = check.choice(where, 'position.form', wanted, ropeForms) === ropeForms.both;
+    if (isCosine && !rotateNormalizer) {
+      const problem = "is 'numerator'; cosine similarity turns both sums";
+      throw new ArgumentRangeError(where, 'position.form', wanted, problem);
+    }
   }
-  const { plan } = position;
-  checkPlan(heap, where, 'position.plan', plan, sizes.headDim, 'q has head size');
-  const wanted = position.form ?? (isCosine ? 'both' : 'numerator');
-  const turnsBoth = check.choice(where, 'position.form', wanted, ropeForms) === ropeForms.both;
-  if (isCosine && !turnsBoth) {
-    const problem = "is 'numerator'; cosine similarity turns both sums";
-    throw new ArgumentRangeError(where, 'position.form', wanted, problem);
-  }
-  return { core: { kernel, normalize, rotateNormalizer: turnsBoth, scale: 1 }, plan, norm };
+  return { core: { kernel, normalize, rotateNormalizer, scale: 1 }, plan, norm };
 }

@@ -27,7 +27,7 @@ export type LinearPosition =
       plan: RopePlan;
       /** Default `numerator`; for cosine similarity `both`, the only one. */
       form?: RopeForm;
-      /** Positions of the queries: the first one, or a list. Default: the last query at the last key. */
+      /** Positions of the queries: the first one, or a list. Default: those of the last keys, one for each query. */
       queries?: number | PositionsInput;
       /** Positions of the keys: the first one, or a list. Default 0, 1, 2, ... */
       keys?: number | PositionsInput;
@@ -141,17 +141,14 @@ export function runLinear<X extends TensorInput, O extends Out>(
 function positionsFor(where: string, position: LinearPosition | undefined, q: HeadShape, k: HeadShape) {
   const rope = position?.encoding === 'rope' ? position : undefined;
   const axes = rope?.plan.axes ?? 1;
-  return {
-    queries: checkedPositionsOf(
-      where,
-      'position.queries',
-      rope?.queries ?? k.tokens - q.tokens,
-      q.batch,
-      q.tokens,
-      axes,
-    ),
-    keys: checkedPositionsOf(where, 'position.keys', rope?.keys ?? 0, k.batch, k.tokens, axes),
-  };
+  const keys = checkedPositionsOf(where, 'position.keys', rope?.keys ?? 0, k.batch, k.tokens, axes);
+  // Query i is at key i + first. Lists of several axes are one here.
+  const first = k.tokens - q.tokens;
+  const given = rope?.queries;
+  const at = given ?? keys.values?.filter((_, i) => first >= 0 && i % k.tokens >= first) ?? keys.offset + first;
+  const lists = given === undefined ? 1 : axes;
+  const queries = checkedPositionsOf(where, 'position.queries', at, q.batch, (q.tokens * axes) / lists, lists);
+  return { queries, keys };
 }
 
 /** @internal */
@@ -166,12 +163,10 @@ export function linearAttention<X extends TensorInput, O extends Out>(
   const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'] as const;
   const given = check.options(where, 'options', options, known);
   const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, given.layout ?? 'BHTD');
-  const { queries, keys, values } = operands;
+  const { queries, keys, values, refuseIf } = operands;
   const causal = check.boolean(where, 'causal', given.causal ?? false);
-  if (causal && queries.tokens > keys.tokens) {
-    const problem = `has ${queries.tokens} tokens, k has ${keys.tokens}; causal attention takes a key for each query`;
-    throw new ArgumentRangeError(where, 'q', qInput, problem);
-  }
+  const problem = `has ${queries.tokens} tokens, k has ${keys.tokens}; causal attention takes a key for each query`;
+  refuseIf(causal && queries.tokens > keys.tokens, 'q', problem);
   checkPosition(where, given.position, ['encoding', 'plan', 'form', 'queries', 'keys']);
   const form = checkForm(heap, where, given, given.position, { headDim: queries.dim, valueDim: values.dim });
   const call = {

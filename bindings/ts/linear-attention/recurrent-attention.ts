@@ -46,13 +46,7 @@ export interface RecurrentAttentionResult<
   readonly state: T;
 }
 
-const updateRules: Readonly<Record<UpdateRule, { gated: boolean; delta: boolean }>> = {
-  linear: { gated: false, delta: false },
-  gated: { gated: true, delta: false },
-  delta: { gated: false, delta: true },
-  gated_delta: { gated: true, delta: true },
-};
-const ruleNumbers: check.Choices<UpdateRule, typeof enums.UpdateRule> = enums.UpdateRule;
+const updateRules: check.Choices<UpdateRule, typeof enums.UpdateRule> = enums.UpdateRule;
 
 interface Gate {
   readonly operand: Operand;
@@ -83,7 +77,7 @@ function gate(
     throw wrongShape(where, name, value, given.shape, [...new Set(lists)].join(' or '));
   }
   // Per head there is one number where the others have a head's coordinates.
-  const perKey = accepts.length > 1 && name === 'decay' && same(accepts[1] ?? []);
+  const perKey = name === 'decay' && same(accepts[1] ?? []);
   return { operand: given, shape: headShape(where, name, perKey ? given.shape : [...given.shape, 1], layout) };
 }
 
@@ -106,21 +100,31 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
   const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'] as const;
   const given = check.options(where, 'options', options, known);
   const layout = given.layout ?? 'BHTD';
-  const { q, k, v, queries, keys, values, tokensFirst, outShape } = linearOperands(
-    heap,
-    where,
-    { q: qInput, k: kInput, v: vInput },
-    layout,
-  );
-  if (queries.tokens !== keys.tokens) {
-    throw new ArgumentRangeError(where, 'q', qInput, `has ${queries.tokens} tokens, k has ${keys.tokens}`);
-  }
+  const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, layout);
+  const { q, k, v, queries, keys, values, tokensFirst, outShape, refuseIf } = operands;
+  refuseIf(queries.tokens !== keys.tokens, 'q', `has ${queries.tokens} tokens, k has ${keys.tokens}`);
   const name = given.updateRule ?? 'gated_delta';
   const rule = check.choice(where, 'updateRule', name, updateRules);
   const scale = check.float32Number(where, 'scale', given.scale ?? 0) || 1 / Math.sqrt(queries.dim);
   const { perHead, shared } = gateShapes(k.shape, layout);
-  const decay = gate(heap, where, 'decay', given.decay, { name, takes: rule.gated }, [perHead, k.shape], layout);
-  const beta = gate(heap, where, 'beta', given.beta, { name, takes: rule.delta }, [perHead, shared], layout);
+  const decay = gate(
+    heap,
+    where,
+    'decay',
+    given.decay,
+    { name, takes: name.includes('gated') },
+    [perHead, k.shape],
+    layout,
+  );
+  const beta = gate(
+    heap,
+    where,
+    'beta',
+    given.beta,
+    { name, takes: name.includes('delta') },
+    [perHead, shared],
+    layout,
+  );
   const stateShape = [keys.batch, keys.heads, keys.dim, values.dim];
   const past = given.state === undefined ? undefined : operand(heap, where, 'state', given.state);
   if (past && past.shape.join() !== stateShape.join()) {
@@ -138,7 +142,7 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
       decay: decay?.operand.address(scratch),
       beta: beta?.operand.address(scratch),
       past: past?.address(scratch),
-      rule: ruleNumbers[name],
+      rule,
       scale,
       batch: queries.batch,
       heads: queries.heads,

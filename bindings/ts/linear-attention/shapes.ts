@@ -18,6 +18,8 @@ export interface LinearOperands {
   readonly values: HeadShape;
   readonly tokensFirst: boolean;
   readonly outShape: readonly number[];
+  /** Throws where it is wrong, with what was given by this name. */
+  refuseIf(wrong: boolean, name: 'q' | 'k' | 'v', problem: string): void;
 }
 
 /** @internal */
@@ -47,11 +49,14 @@ export function linearOperands(
   const divides = keys.heads > 0 && queries.heads % keys.heads === 0;
   refuseIf(!divides, 'k', `has ${keys.heads} heads, which do not divide q's ${queries.heads}`);
   // One head reads the same in both orders; then a tensor may have an axis fewer than the others.
-  const order = [queries, keys, values].find(({ heads }) => heads > 1)?.tokensFirst ?? queries.tokensFirst;
-  for (const [name, shape] of Object.entries({ q: queries, k: keys, v: values }) as ['q' | 'k' | 'v', HeadShape][]) {
-    refuseIf(shape.heads > 1 && shape.tokensFirst !== order, name, 'has another number of axes than the others');
+  const shapes = [queries, keys, values];
+  const order = shapes.find(({ heads }) => heads > 1)?.tokensFirst ?? queries.tokensFirst;
+  for (const [i, name] of (['q', 'k', 'v'] as const).entries()) {
+    const { heads, tokensFirst } = shapes[i] as HeadShape;
+    refuseIf(heads > 1 && tokensFirst !== order, name, 'has another number of axes than the others');
   }
-  return { q, k, v, queries, keys, values, tokensFirst: order, outShape: [...q.shape.slice(0, -1), values.dim] };
+  const outShape = [...q.shape.slice(0, -1), values.dim];
+  return { q, k, v, queries, keys, values, tokensFirst: order, outShape, refuseIf };
 }
 
 /**

@@ -170,15 +170,12 @@ export class LinearAttentionState extends Handle {
     const operands = linearOperands(this.heap, where, { q, k, v }, given.layout ?? 'BHTD');
     this.alive(where);
     this.heap.unchanged(where, 'state', changes);
-    const { queries, keys, values } = operands;
-    const refuseIf = (wrong: boolean, name: string, value: unknown, problem: string) => {
-      if (wrong) throw new ArgumentRangeError(where, name, value, problem);
-    };
-    refuseIf(queries.batch !== this.batch, 'q', q, `has batch size ${queries.batch}, the state has ${this.batch}`);
-    refuseIf(queries.dim !== this.headDim, 'q', q, `has head size ${queries.dim}, the state has ${this.headDim}`);
-    refuseIf(queries.tokens !== keys.tokens, 'q', q, `has ${queries.tokens} tokens, k has ${keys.tokens}`);
-    refuseIf(keys.heads !== this.kvHeads, 'k', k, `has ${keys.heads} heads, the state has ${this.kvHeads}`);
-    refuseIf(values.dim !== this.valueDim, 'v', v, `has head size ${values.dim}, the state has ${this.valueDim}`);
+    const { queries, keys, values, refuseIf } = operands;
+    refuseIf(queries.batch !== this.batch, 'q', `has batch size ${queries.batch}, the state has ${this.batch}`);
+    refuseIf(queries.dim !== this.headDim, 'q', `has head size ${queries.dim}, the state has ${this.headDim}`);
+    refuseIf(queries.tokens !== keys.tokens, 'q', `has ${queries.tokens} tokens, k has ${keys.tokens}`);
+    refuseIf(keys.heads !== this.kvHeads, 'k', `has ${keys.heads} heads, the state has ${this.kvHeads}`);
+    refuseIf(values.dim !== this.valueDim, 'v', `has head size ${values.dim}, the state has ${this.valueDim}`);
     this.#form.plan?.usableIn(this.heap, where, 'position.plan');
     const at = checkedPositionsOf(where, 'position', this.position, this.batch, keys.tokens, 1);
     const call = {

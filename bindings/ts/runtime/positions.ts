@@ -34,7 +34,7 @@ function consecutive(where: string, name: string, value: unknown, tokens: number
     throw new ArgumentRangeError(where, name, offset, problem);
   }
   const call = { values: 0, count: 0, perBatch: false, offset };
-  return { values: undefined, offset, perBatch: false, put: () => call };
+  return { ...call, values: undefined, put: () => call };
 }
 
 function isList(value: unknown): boolean {
@@ -82,15 +82,8 @@ export function listed(
     const batched = batch > 1 ? `, or ${batch * tokens} for each batch entry` : '';
     throw new ArgumentRangeError(where, name, value, `has ${count} entries, x has ${tokens} tokens${batched}`);
   }
-  const perBatch = count !== tokens;
-  return {
-    values,
-    offset: 0,
-    perBatch,
-    put(heap, scratch) {
-      return { values: heap.put(scratch, values), count: values.length, perBatch, offset: 0 };
-    },
-  };
+  const call = { count: values.length, perBatch: count !== tokens, offset: 0 };
+  return { ...call, values, put: (heap, scratch) => ({ ...call, values: heap.put(scratch, values) }) };
 }
 
 /** @internal */

@@ -70,6 +70,37 @@ await onEachBuild((rw) => {
     });
   }
 
+  test('queries stand at the last keys, wherever those are', () => {
+    const plan = rw.rope({ headDim: 6 });
+    const at = (position, batch, queries, keys) => {
+      const x = inputs({ batch, queries, keys, dim: 6 });
+      return rw.linearAttention(...x, { position: { encoding: 'rope', plan, ...position } }).out.data;
+    };
+    const lists = [4, 5, 9, 7, 30, -2];
+    for (const [given, queries, batch = 1, tokens = [2, 3]] of [
+      [{ keys: 40 }, 41],
+      [{ keys: 40 }, 37, 1, [6, 3]],
+      [{ keys: lists.slice(0, 3) }, [5, 9]],
+      [{ keys: lists }, [5, 9, 30, -2], 2],
+    ]) {
+      assertSameBits(at(given, batch, ...tokens), at({ ...given, queries }, batch, ...tokens));
+    }
+    plan.dispose();
+    const grid = rw.rope({ headDim: 8, pairing: 'interleaved', axes: { layout: 'pixtral' } });
+    const x = inputs({ queries: 2, keys: 3, dim: 8 });
+    const keys = [
+      [1, 2, 5],
+      [7, 7, 3],
+    ];
+    const queries = [
+      [2, 5],
+      [7, 3],
+    ];
+    const on = (position) => rw.linearAttention(...x, { position: { encoding: 'rope', plan: grid, ...position } }).out;
+    assertSameBits(on({ keys }).data, on({ keys, queries }).data);
+    grid.dispose();
+  });
+
   test('both layouts, and fewer axes, give the same numbers', () => {
     const x = inputs({ batch: 2, heads: 4, groups: 2, queries: 7, dim: 6, valueDim: 3 });
     const want = rw.linearAttention(...x, { causal: true }).out.data;
