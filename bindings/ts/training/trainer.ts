@@ -332,8 +332,8 @@ export class Trainer extends Handle {
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     check.choice(where, 'position.encoding', given.encoding ?? 'rope', { rope: 0 });
     const changed: TrainedRope = { ...position.given, ...given };
-    const { scaling } = changed;
-    // What depends on a length takes that of the batch.
+    const { scaling } = given;
+    // A scaling that is given, and depends on a length, takes that of the batch.
     const byLength = check.isPlain(scaling) && (scaling.type === 'dynamic' || scaling.type === 'longrope');
     const fitted = byLength ? { ...changed, scaling: { sequenceLength: tokens, ...scaling } } : changed;
     return checkPosition(where, fitted, { modelDim, heads, context, causal });

@@ -291,6 +291,11 @@ test('what an evaluation says of positions is as trained where it is left out or
   assert.equal(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 12 } } }).loss, ofBatch);
   assert.notEqual(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 4 } } }).loss, ofBatch);
   trainer.dispose();
+  // That of training is as it was trained.
+  const stretched = trained({ position: { ...rope, scaling: dynamic } }, 5);
+  assert.equal(stretched.evaluate(batch, { position: {} }).loss, stretched.evaluate(batch).loss);
+  assert.equal(stretched.evaluate(batch, { position: { base: 100 } }).loss, stretched.evaluate(batch).loss);
+  stretched.dispose();
 });
 
 test('load takes no options of another entry, and numbers that float32 does not have are refused', async () => {
