@@ -47,7 +47,7 @@ function tensorName(name: string): string {
   return `${layer === undefined ? '' : `model.layers.${layer}.`}${known}.weight`;
 }
 
-// rope_parameters of a config.json. Scalings that Hugging Face has not are refused, but for ntk, which is another base.
+// rope_parameters of a config.json: ntk is another base; other scalings that are not here are refused.
 function ropeParameters(where: string, base: number, dim: number, scaling: RopeScaling) {
   switch (scaling.type) {
     case 'default':
@@ -69,8 +69,17 @@ function ropeParameters(where: string, base: number, dim: number, scaling: RopeS
         mscale_all_dim: scaling.mscaleAllDim,
         attention_factor: scaling.attentionFactor,
       };
+    case 'llama3':
+      return {
+        rope_type: 'llama3',
+        rope_theta: base,
+        factor: scaling.factor,
+        original_max_position_embeddings: scaling.originalLength,
+        low_freq_factor: scaling.lowFreqFactor ?? 1,
+        high_freq_factor: scaling.highFreqFactor ?? 4,
+      };
     default: {
-      const problem = `is '${scaling.type}', which is not exported; default, linear, ntk and yarn are`;
+      const problem = `is '${scaling.type}', which is not exported; default, linear, ntk, yarn and llama3 are`;
       throw new ArgumentRangeError(where, 'position.scaling.type', scaling.type, problem);
     }
   }

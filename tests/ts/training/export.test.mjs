@@ -25,6 +25,13 @@ const models = {
     hiddenDim: 24,
     activation: 'silu',
   },
+  'RoPE of Llama 3': { position: { encoding: 'rope', scaling: { type: 'llama3', factor: 8, originalLength: 12 } } },
+  'RoPE of Llama 3 with other bounds': {
+    position: {
+      encoding: 'rope',
+      scaling: { type: 'llama3', factor: 4, originalLength: 32, lowFreqFactor: 2, highFreqFactor: 3 },
+    },
+  },
   'RoPE by another base': { position: { encoding: 'rope', scaling: { type: 'ntk', factor: 3 } } },
   'learned positions': { position: { encoding: 'learned', maxPositions: 20 }, hiddenDim: 24 },
   'sinusoidal positions': { position: { encoding: 'sinusoidal', scale: 0.5 }, hiddenDim: 24 },
