@@ -231,7 +231,7 @@ export class LinearAttentionState extends Handle {
    * Replaces sums, number of tokens and position by those that `save` gave.
    *
    * @throws ArgumentTypeError for anything but a Uint8Array; ArgumentRangeError for bytes that were cut or altered, that
-   *   are no saved state, or one of other sizes, another form or another plan. The state is then as it was.
+   *   are no saved state, or one of other sizes, another form, plan or offset. The state is then as it was.
    */
   restore(bytes: Uint8Array): this {
     const where = 'linearAttentionState.restore';
