@@ -5,7 +5,7 @@ import { isRevoked } from '../runtime/typed-arrays.js';
 import { isA } from '../sources/platform.js';
 import { flag, type GgufMetadata, Metadata, text } from './metadata.js';
 import { type Part, type TokenizerParts, tokenizerParts } from './tokenizer-models.js';
-import { addedTokens, neededId, type Role, readVocabulary, type Vocabulary } from './vocabulary.js';
+import { addedTokens, endIds, neededId, type Role, readVocabulary, type Vocabulary } from './vocabulary.js';
 
 /** One of several templates of chats. */
 export interface GgufChatTemplate {
@@ -41,12 +41,17 @@ export interface GgufTokenizerConfig {
   readonly chat_template?: string | readonly GgufChatTemplate[] | undefined;
 }
 
-/** What `new Tokenizer(tokenizerJson, tokenizerConfig)` of `@huggingface/tokenizers` takes. */
+/** What `new Tokenizer(tokenizerJson, tokenizerConfig)` of `@huggingface/tokenizers` takes, and what ends a text. */
 export interface GgufTokenizer {
   /** What `tokenizer.json` of the model holds. */
   readonly tokenizerJson: Readonly<Record<string, unknown>>;
   /** What `tokenizer_config.json` of the model holds. */
   readonly tokenizerConfig: GgufTokenizerConfig;
+  /**
+   * The ids that end a text, a turn or a message: what `generate` takes as `stop`. Those of `tokenizer.ggml.eos_token_id`,
+   * `eot_token_id` and `eom_token_id`, and tokens with a name that llama.cpp takes for an end, such as `<|im_end|>`.
+   */
+  readonly endIds: readonly number[];
 }
 
 type Additions = Readonly<Record<'bos' | 'eos' | 'sep', boolean>>;
@@ -139,5 +144,6 @@ export function tokenizerFromGguf(file: GgufMetadata): GgufTokenizer {
       clean_up_tokenization_spaces: kind === 'bert',
       chat_template: chatTemplate(metadata),
     },
+    endIds: endIds(vocabulary),
   };
 }

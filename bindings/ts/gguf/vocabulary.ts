@@ -94,14 +94,24 @@ export function neededId({ metadata, kind, ids }: Vocabulary, role: Role): numbe
   throw metadata.error(key, 'is missing, or the id of no token; the tokenizer needs it');
 }
 
+// Names by which llama.cpp knows the end of a text or a turn where no key has it, as in files of Gemma and Phi-3.
+const endNames = /^(<\|(endoftext|end_of_text|im_end|end|eot_id|eom_id)\|>|<end_of_(turn|utterance)>|_?<EOT>)$/;
+
+/** The tokens after which nothing more is to be generated. @internal */
+export function endIds({ tokens, ids }: Vocabulary): readonly number[] {
+  const ends = [ids.eos, ids.eot, ids.eom];
+  return [...tokens.keys()].filter((id) => ends.includes(id) || endNames.test(tokens[id] ?? ''));
+}
+
 /**
  * The tokens that are cut out of a text before all else. GGUF does not say where spaces beside them belong to them: those
  * of Phi-3 take the spaces behind them, and a mask, but for that of BERT, those before it.
  * @internal
  */
-export function addedTokens({ metadata, kind, tokens, ids, is }: Vocabulary): readonly object[] {
+export function addedTokens(vocabulary: Vocabulary): readonly object[] {
+  const { metadata, kind, tokens, ids, is } = vocabulary;
   const isPhi3 = kind === 'llama' && metadata.read('general.architecture', text) === 'phi3';
-  const ends = [ids.bos, ids.eos, ids.eot, ids.eom];
+  const ends = [ids.bos, ...endIds(vocabulary)];
   return tokens.flatMap((content, id) => {
     const special = is(id, 'control') || is(id, 'unknown') || ends.includes(id);
     // Gemma takes line feeds in a row as one token.

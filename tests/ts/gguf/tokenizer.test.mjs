@@ -344,6 +344,26 @@ test('the config names the tokens, and leaves out ids that are none', () => {
   assert.equal(bert.clean_up_tokenization_spaces, true);
 });
 
+test('ends are what the keys name, and tokens whose names say it, of any type', () => {
+  const names = ['<|endoftext|>', '<|end_of_text|>', '<|im_end|>', '<|end|>', '<|eot_id|>', '<|eom_id|>'];
+  names.push('<end_of_turn>', '<end_of_utterance>', '<EOT>', '_<EOT>');
+  const others = ['<|im_start|>', '<|end|>x', '<start_of_turn>', '<|user|>', 'EOT'];
+  const stored = sentencePiece([...names, ...others]);
+  const entries = { 'tokenizer.ggml.eot_token_id': 5, 'tokenizer.ggml.eom_token_id': 2 ** 32 - 1 };
+  const metadata = metadataOf('llama', stored, {}, { entries });
+  const tokens = metadata.get('tokenizer.ggml.tokens');
+  const first = tokens.indexOf(names[0]);
+  const named = names.map((_, i) => first + i);
+  assert.deepEqual(tokenizerFromGguf({ metadata }).endIds, [2, 5, ...named]); // </s> is 2 where no key says so
+  // They are cut out of a text, as llama.cpp does, also where a converter made them words.
+  const types = metadata.get('tokenizer.ggml.token_type');
+  types.fill(1, first);
+  const { endIds, tokenizerJson } = tokenizerFromGguf({ metadata });
+  assert.deepEqual(endIds, [2, 5, ...named]);
+  assert.ok(named.every((id) => tokenizerJson.added_tokens.find((each) => each.id === id)?.special));
+  assert.equal(tokenizerJson.added_tokens.length, 4 + names.length);
+});
+
 test('spaces beside a mask, and behind the tokens of Phi-3, belong to them', () => {
   const mask = { 'tokenizer.ggml.mask_token_id': byteLevel(null).added_tokens[1].id };
   assert.equal(encodes(made(ofBytes(mask)), 'x  <|im_end|> y'), 'x|<|im_end|>|Ġy');
