@@ -70,7 +70,9 @@ export function headSize(
 
 function headDim(config: Fields, layerType: string | undefined, defaults: ClassDefaults): number | undefined {
   const global = config.optional('global_head_dim', evenSize);
-  const own = agreed(config.at('head_dim', 'kv_channels'), evenSize)?.value;
+  // Zamba2's heads attend to two vectors side by side; its kv_channels are those of one.
+  const own =
+    config.optional('attention_head_dim', evenSize) ?? agreed(config.at('head_dim', 'kv_channels'), evenSize)?.value;
   if (global === undefined && sizesPerLayer(config)) {
     throw config.misfit('per_layer_config', ' that sets head_dim; expected one size of head for these layers');
   }

@@ -210,6 +210,10 @@ test('models without RoPE give null although the file has fields of it', () => {
   const zamba2 = { model_type: 'zamba2', ...sizes };
   assert.equal(ropeFromConfig({ ...zamba2, use_mem_rope: false }), null);
   assert.deepEqual(ropeFromConfig({ ...zamba2, use_mem_rope: true }), { ...plain, pairing: 'half' });
+  // As in the files of its checkpoints.
+  const heads = { attention_head_dim: 2 * plain.headDim, kv_channels: plain.headDim };
+  const { headDim } = ropeFromConfig({ ...zamba2, ...heads, use_mem_rope: true });
+  assert.equal(headDim, 2 * plain.headDim);
 });
 
 test('pairs of nanochat turn by the negated angle', () => {
