@@ -1,12 +1,19 @@
 // Reads RoPE options from a Hugging Face config.json of any version: rope_scaling or rope_parameters, type or
 // rope_type, one object for all layers or one for each type of layer.
 
-import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions, type RopeScaling } from '../rope/options.js';
+import {
+  checkRopeOptions,
+  type Pairing,
+  pairings,
+  type RopeAxes,
+  type RopeOptions,
+  type RopeScaling,
+} from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 import { agreed, Fields, isRecord, sizes, text } from './fields.js';
 import { checkSame, fieldName, given, isPerLayer, type KindName, type KindReading, kindOf, kinds } from './kinds.js';
-import { type ClassDefaults, classOf, interleaveFields, type ModelRope, modelName } from './models.js';
+import { type ClassDefaults, classOf, interleaveFields, modelName } from './models.js';
 import { headSize } from './sizes.js';
 
 /** Options of ropeFromConfig, for settings that a config.json lacks. */
@@ -54,7 +61,6 @@ export interface ConfigReading {
   readonly unused: readonly string[];
 }
 
-const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
 const lengthFields = ['max_position_embeddings', 'n_positions'] as const;
 const trained = ['max_trained_positions', 'max_position_embeddings'] as const;
 const baseFields = ['rope_theta', 'rotary_emb_base'] as const;
@@ -188,14 +194,14 @@ function textConfig(fields: Fields): Fields {
   return name === undefined ? fields : textConfig(fields.inner(name));
 }
 
-function refuseUnlike(config: Fields, model: string, known: ModelRope | undefined): void {
+function refuseUnlike(config: Fields, model: string, known: ClassDefaults | undefined): void {
   if (known?.unlike !== undefined) throw config.misfit('model_type', `, ${known.unlike}; give rope() its options`);
   if (config.peek('position_encoding_2d') === true) {
-    throw config.misfit('position_encoding_2d', ', which rope() has no options for; expected positions of one axis');
+    throw config.misfit('position_encoding_2d', '; expected positions of one axis');
   }
   if (model === '' || known !== undefined) return;
   if (mentionsRope(config) || config.has('position_embedding_type') || config.has('alibi')) return;
-  throw config.misfit('model_type', ', which is not known to use RoPE, and no field speaks of it; expected rope_theta');
+  throw config.misfit('model_type', ', which is not known, and no field speaks of RoPE; expected rope_theta');
 }
 
 // Pairs that turn by the negated angle.
@@ -283,30 +289,23 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults), ofClass };
   }
   const rope = now ?? new Fields(where, config.name('rope_parameters'), {});
+  const ofAll = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
   const names = namesOfBases(config, defaults);
-  if (names !== undefined) {
-    const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof typeof names;
-    const field = names[type];
-    config.use(...Object.values(names));
-    const sliding = type === 'sliding_attention';
+  if (names !== undefined || (defaults.slidingUnscaled && kindOf(rope).kind !== 'default')) {
+    const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof (typeof layerBases)[number];
+    if (names !== undefined) config.use(...Object.values(names));
     return {
       // rope_scaling applies only to layers with full attention.
-      rope: sliding ? new Fields(where, rope.path, {}) : rope,
+      rope: type === 'sliding_attention' ? new Fields(where, rope.path, {}) : rope,
       perLayer: true,
-      base: config.at(field),
+      base: names === undefined ? ofAll : config.at(names[type]),
       fallback: baseOfClass(type, defaults),
       ofClass,
     };
   }
   const types = config.peek('layer_types');
   if (layerType !== undefined && Array.isArray(types)) known(where, layerType, [...new Set(types)]);
-  const base = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
-  const fallback = defaults.base;
-  if (!defaults.slidingUnscaled || kindOf(rope).kind === 'default')
-    return { rope, perLayer: false, base, fallback, ofClass };
-  const type = known(where, layerType, ['full_attention', 'sliding_attention']);
-  const ofLayer = type === 'sliding_attention' ? new Fields(where, rope.path, {}) : rope;
-  return { rope: ofLayer, perLayer: true, base, fallback, ofClass };
+  return { rope, perLayer: false, base: ofAll, fallback: defaults.base, ofClass };
 }
 
 function baseOfClass(type: string, { base, localBase }: ClassDefaults): number | undefined {

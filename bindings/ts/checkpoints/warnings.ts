@@ -55,7 +55,7 @@ function factorAndRatio({ scaling, reading }: Explained): string | undefined {
   if (factor === undefined || maxLength === undefined || trainingLength === undefined || lengthAssumed) return;
   const ratio = maxLength / trainingLength;
   if (ratio === factor) return;
-  return `factor is ${factor}, max_position_embeddings / original length ${short(ratio)}; the factor wins here and in Hugging Face now, the ratio did in older versions`;
+  return `factor is ${factor}, max_position_embeddings / original length ${short(ratio)}; the factor wins, as in Hugging Face, where the ratio did before`;
 }
 
 function softmaxScale(e: Explained): string | undefined {
@@ -115,7 +115,7 @@ function otherUnused({ reading }: Explained): string | undefined {
 function float32({ options, trainingLength }: Explained): string | undefined {
   if (options.angles !== 'float32') return;
   const at = trainingLength === undefined ? '' : `, ${short(6e-8 * trainingLength)} at ${trainingLength}`;
-  return `angles formed in float32 are wrong by about 6e-8 times the position${at}; that is what Hugging Face computes`;
+  return `angles formed in float32 are wrong by about 6e-8 times the position${at}, as in Hugging Face`;
 }
 
 // One entry for each trap; it gives the message, or nothing where the trap does not apply.
@@ -131,7 +131,7 @@ const traps: Readonly<Record<string, Message>> = {
     'the base grows with the length, and keys in a cache keep the one they were turned with: freeze the length, rerotate the cache, or keep keys unrotated',
   'longrope-cache': ({ scaling }) =>
     scaling.type === 'longrope' &&
-    'where the length passes the original one all frequencies change at once: keys in a cache must be rerotated, or the list chosen by the final length from the start',
+    'beyond the original length all frequencies change at once: rerotate the keys of a cache, or choose the list by the final length from the start',
   'longrope-at-original-length': ({ scaling }) =>
     scaling.type === 'longrope' &&
     `at exactly the original length, ${scaling.originalLength}, the short list still holds`,
