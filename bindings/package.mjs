@@ -167,7 +167,7 @@ const bundleOf = (input, ...plugins) =>
   });
 
 // What classes of models make of RoPE, as data, for the main entry, which does not contain the models: a row for all model
-// types that have the same in common.
+// types that have the same in common. Families without RoPE have other positions.
 const importBundled = async (...path) => {
   const [{ code }] = (await (await bundleOf(join(project, ...path))).generate()).output;
   return import(`data:text/javascript,${encodeURIComponent(code)}`);
@@ -175,8 +175,11 @@ const importBundled = async (...path) => {
 const { families } = await importBundled('models', 'families', 'families.ts');
 const { others } = await importBundled('models', 'families', 'others.ts');
 const alike = new Map();
-for (const [names, rope] of [...Object.entries(families).map(([name, family]) => [name, family.rope]), ...others]) {
-  if (rope === undefined) continue;
+const withoutRope = { positionType: 'absolute' };
+for (const [names, rope = withoutRope] of [
+  ...Object.entries(families).map(([name, { rope }]) => [name, rope]),
+  ...others,
+]) {
   const key = JSON.stringify(rope);
   alike.set(key, [...(alike.get(key) ?? []), ...names.split(' ')]);
 }

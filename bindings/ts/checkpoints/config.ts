@@ -186,6 +186,7 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
 }
 
 function mentionsRope(config: Fields): boolean {
+  if (config.inner('attn_config').peek('rope') === true) return true;
   return Object.keys(config.values).some((field) => speaksOfRope.test(field) && config.has(field));
 }
 

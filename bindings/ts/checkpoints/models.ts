@@ -47,7 +47,7 @@ export interface ModelRope {
 export type ClassDefaults = Partial<ModelRope>;
 
 /** What is known of a model type; undefined where nothing is. */
-export function classOf(model: string): ModelRope | undefined {
-  const rows = modelRopes as readonly (readonly [names: string, rope: ModelRope])[];
+export function classOf(model: string): ClassDefaults | undefined {
+  const rows = modelRopes as readonly (readonly [names: string, rope: ClassDefaults])[];
   return rows.find(([names]) => names.split(' ').includes(model))?.[1];
 }

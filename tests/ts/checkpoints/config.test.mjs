@@ -478,8 +478,8 @@ testMisfits(rw, 'ropeFromConfig', {
   'type mrope without sections': [TypeError, 'rope_scaling.mrope_section', scaled({ type: 'mrope' })],
   'a model that is not known to rotate and says nothing of it': [
     RangeError,
-    ['model_type', '"bert"'],
-    from({ model_type: 'bert', hidden_size: 64, num_attention_heads: 4 }),
+    ['model_type', '"electra"'],
+    from({ model_type: 'electra', hidden_size: 64, num_attention_heads: 4 }),
   ],
   'a model whose RoPE is like no other': [
     RangeError,

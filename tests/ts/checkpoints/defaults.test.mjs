@@ -189,6 +189,26 @@ test('ESM has RoPE only where the file says so', () => {
   assert.deepEqual(ropeFromConfig({ ...esm, position_embedding_type: 'rotary' }), { ...plain, pairing: 'half' });
 });
 
+test('families without RoPE give null, also where their files do not speak of positions', () => {
+  const files = {
+    gpt2: { n_embd: 768, n_head: 12, n_positions: 1024 },
+    bloom: { hidden_size: 1024, n_head: 16 },
+    t5: { d_model: 512, num_heads: 8, relative_attention_num_buckets: 32 },
+    mpt: { d_model: 4096, n_heads: 32, attn_config: { alibi: true, rope: false } },
+    bert: { ...sizes, position_embedding_type: 'relative_key' },
+    ...{ 'deberta-v2': sizes, 'xlm-roberta': sizes, camembert: sizes, marian: sizes, mt5: sizes, opt: sizes },
+    ...{ roberta: sizes, umt5: sizes, xlnet: sizes },
+  };
+  for (const [model_type, fields] of Object.entries(files)) {
+    assert.equal(ropeFromConfig({ model_type, ...fields }), null, model_type);
+    assert.equal(rw.explainRope({ model_type, ...fields }), null, model_type);
+  }
+  const turned = ropeFromConfig({ ...files.mpt, model_type: 'mpt', attn_config: { rope: true, rope_theta: 500000 } });
+  assert.deepEqual(turned, { headDim: 128, base: 500000, pairing: 'half' });
+  const { sources } = rw.explainRope({ ...files.bert, model_type: 'bert', position_embedding_type: 'rotary' });
+  assert.equal(sources.pairing, 'assumed');
+});
+
 test('layers of some types have no RoPE, whatever the file says of it', () => {
   const of = (model_type, layerType, fields) =>
     ropeFromConfig({ model_type, ...sizes, rope_theta: 777, ...fields }, { layerType })?.base;
