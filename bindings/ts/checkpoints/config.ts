@@ -118,7 +118,8 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   const config = textConfig(outer);
   const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
   const model = modelName(modelType ?? '');
-  const known = classOf(model);
+  // Without latent attention (DeepSeek-OCR, DeepSeek-VL2 tiny) a model is not what its class is otherwise.
+  const known = config.peek('qk_rope_head_dim') === 0 ? undefined : classOf(model);
   refuseUnlike(config, model, known);
   const defaults: ClassDefaults = known ?? {};
   const layer = ropeOfLayer(config, asked.layerType, defaults);
@@ -331,7 +332,7 @@ function pairingOf(
   if (says !== undefined) return [says ? 'interleaved' : 'half', 'file'];
   if (known.pairing !== undefined) return [known.pairing, 'class'];
   // All known classes with latent attention but MiniCPM3's pair neighbours.
-  return [config.has('qk_rope_head_dim') ? 'interleaved' : 'half', 'assumed'];
+  return [config.peek('qk_rope_head_dim') ? 'interleaved' : 'half', 'assumed'];
 }
 
 function mropeAxes(rope: Fields, known: ClassDefaults, kind: KindName, pairs: number): RopeAxes | undefined {

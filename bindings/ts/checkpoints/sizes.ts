@@ -34,8 +34,9 @@ export function headSize(
   const sources = [...config.at(...fractionFields), ...rope.at(fractionFields[0])];
   const stated = agreed(sources, fraction);
   const part = stated?.value ?? defaults.rotaryFraction;
-  // Multi-head latent attention: these coordinates are stored apart from the rest of a head.
-  const apart = config.optional('qk_rope_head_dim', evenSize) ?? defaults.ropeHeadDim;
+  // Multi-head latent attention: these coordinates are stored apart from the rest of a head. 0: there is none.
+  const apart =
+    config.optional('qk_rope_head_dim', (...at) => (at[2] === 0 ? 0 : evenSize(...at))) || defaults.ropeHeadDim;
   if (apart !== undefined) {
     if (stated !== undefined && stated.value !== 1) {
       const whole = config.optional('head_dim', evenSize) ?? 0;

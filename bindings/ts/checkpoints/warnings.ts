@@ -61,7 +61,7 @@ function factorAndRatio({ scaling, reading }: Explained): string | undefined {
 function softmaxScale(e: Explained): string | undefined {
   const factor = softmaxScaleFactor(e);
   if (factor === undefined) return;
-  return `models of the DeepSeek family also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
+  return `DeepSeek's models also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
 }
 
 function equalMscales({ scaling, reading }: Explained): string | undefined {
@@ -73,7 +73,7 @@ function equalMscales({ scaling, reading }: Explained): string | undefined {
 function attentionFactorWins({ scaling, reading }: Explained): string | undefined {
   const both = scaling.type === 'yarn' && scaling.attentionFactor !== undefined && !!scaling.mscale;
   if (!both && !reading?.kind.mscaleOverridden) return;
-  return 'an explicit attention_factor is given; it overrides what mscale and mscale_all_dim would make';
+  return 'attention_factor is given; it overrides mscale and mscale_all_dim';
 }
 
 function typeField({ reading }: Explained): string | undefined {

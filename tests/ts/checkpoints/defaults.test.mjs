@@ -271,6 +271,16 @@ test('a class that is not known is told from one that is', () => {
   assert.equal(rw.explainRope({ headDim: 8 }).sources, undefined);
 });
 
+test('a qk_rope_head_dim of 0 is no latent attention: heads turn whole, in halves', () => {
+  // As DeepSeek-OCR and DeepSeek-VL2 tiny have it, whose attention is LLaMA's.
+  const language_config = { hidden_size: 1280, num_attention_heads: 10, qk_rope_head_dim: 0, use_mla: false };
+  const whole = { headDim: 128, base: 10000, pairing: 'half' };
+  for (const model_type of ['deepseek_vl_v2', 'deepseek_v2']) {
+    assert.deepEqual(ropeFromConfig({ model_type, language_config }), whole, model_type);
+    assert.equal(rw.explainRope({ model_type, language_config }).sources.pairing, 'assumed');
+  }
+});
+
 test('latent attention of a class that is not known is assumed to pair neighbours', () => {
   const unknown = { model_type: 'new_thing', qk_rope_head_dim: 64, rope_theta: 10000 };
   assert.deepEqual(ropeFromConfig(unknown), { ...latent, pairing: 'interleaved' });
