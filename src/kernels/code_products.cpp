@@ -223,7 +223,7 @@ void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_strid
     const bool one_by_one = rows <= kMostAlone && w.finite();
     const InputForm form =
         !one_by_one && simd::pairsAreFaster(codes.is_signed) ? InputForm::kPairs : bytesFor(codes);
-    const size_t most = rows <= kFewRows ? kMostInputs : kGemmDepth;
+    const size_t most = rows <= kFewRows ? kMostInputs : kGemmDepth;  // speed alone
     // Those are multiplied by whole blocks.
     const size_t unit = one_by_one ? kGemmDepth : kRunInputs;
     for (size_t l = 0; l < k; l += most) {

@@ -42,7 +42,7 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
                     const RoundedInputs& a, size_t at) {
   constexpr size_t kCodeWords = Nibbles ? kRunWords / 2 : kRunWords;
   // Sums of their own for upper bits, so that none waits for the one before, where there are registers.
-  constexpr size_t kChains = Nibbles && Dots::kVectors == 1 ? 2 : 1;
+  constexpr size_t kChains = Nibbles && Dots::kVectors == 1 ? 2 : 1;  // speed alone
   constexpr size_t kVectors = Fifth ? 2 : kPanelVectors;
   const simd::F16Constants halves;
   const Codes four = simd::splatCodes(kFour);

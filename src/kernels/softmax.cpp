@@ -13,7 +13,8 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
-constexpr size_t kElementWork = 32;  // multiplications that take as long as one number
+// Multiplications that take as long as one number.
+constexpr size_t kElementWork = 32;  // speed alone
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // The largest of n entries; -infinity if there is none. NaN is ignored.

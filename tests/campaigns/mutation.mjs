@@ -2,7 +2,7 @@
 // sample of N (150 unless told) by the seed, and how many of them the C++ tests notice: as they are, and what survives that
 // once more with the sanitizers, which see accesses outside of an array. A copy of the tree is built and changed, in
 // build/mutation; it is kept, so that a second run compiles less. A fault that leaves the test programs bit for bit as they
-// were, or does not compile, is not counted. Every survivor is printed with its line.
+// were, or does not compile, is not counted; lines that say "speed alone" have none. Every survivor is printed with its line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -13,7 +13,7 @@
 namespace ropewalk {
 
 struct Int8Reader : PlainReader {
-  static constexpr size_t kPanels = 1;
+  static constexpr size_t kPanels = 1;  // speed alone
   struct Scales {
     PanelRow of_rows;
   };
