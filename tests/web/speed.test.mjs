@@ -13,10 +13,15 @@ const { site, browser } = await withChromium();
 const folder = new URL('../../build/web/', import.meta.url);
 const sizeOf = async (path) => gzipSync(await readFile(new URL(path, folder)), { level: 9 }).length;
 
-// The page with its own face, the last that comes by itself.
+// The page with all that comes by itself: its own face, and what follows the reader.
 async function openWithFace(address, options) {
   const opened = await open(browser, address, { hash: '#lang=zh', ...options });
-  await until(() => opened.page.evaluate(() => document.fonts.size > 0), 'the face');
+  const isThere = () =>
+    opened.page.evaluate(() => {
+      const came = performance.getEntriesByType('resource').map(({ name }) => name);
+      return document.fonts.size > 0 && came.some((name) => /\/follow-.*\.js$/.test(name));
+    });
+  await until(isThere, 'the face and what follows the reader');
   return opened;
 }
 
