@@ -50,13 +50,22 @@ inline f32x4 polynomial(const float (&c)[N], f32x4 x) {
   return sum;
 }
 
-// What loadSmallF16 needs: sign and mantissa where a float has them; and what makes up for the exponent.
-inline constexpr float kF16Constants[] = {std::bit_cast<float>(0x8fffe000), 0x1p112f};
+// What loads of float16 numbers need: sign and mantissa where a float has them; what makes up for the
+// exponent; and from where on the exponent has ones alone, as that of infinity and NaN.
+inline constexpr float kF16Constants[] = {std::bit_cast<float>(0x8fffe000), 0x1p112f, 0x1p16f,
+                                          std::bit_cast<float>(0x7f800000)};
 
 struct F16Constants {
   f32x4 mask = splat(hidden(kF16Constants)[0]);
   f32x4 scale = splat(hidden(kF16Constants)[1]);
+  f32x4 end = splat(hidden(kF16Constants)[2]);
+  f32x4 infinity = splat(hidden(kF16Constants)[3]);
 };
+
+// Four float16 numbers, as bits, widened: exact for every number, subnormal, infinity and NaN.
+inline f32x4 loadF16(const uint16_t* p, const F16Constants& c) {
+  return withBitsFrom(mul(loadSmallF16(p, c.mask), c.scale), c.end, c.infinity);
+}
 
 // The mask of loadBf16Split.
 inline constexpr float kUpperHalf = std::bit_cast<float>(0xffff0000);

@@ -35,8 +35,9 @@ void packValues(float* out, const float* rows, size_t stride, size_t count, size
 void widenHalves(const unsigned char* from, size_t n, float* out) {
   if (n % kLanes != 0) return widen(WeightType::kFloat16, from, n, out);
   const auto* halves = reinterpret_cast<const uint16_t*>(from);
+  const simd::F16Constants constants;
   ROPEWALK_KEEP_LOOP
-  for (size_t i = 0; i < n; i += kLanes) simd::store(out + i, simd::loadF16(halves + i));
+  for (size_t i = 0; i < n; i += kLanes) simd::store(out + i, simd::loadF16(halves + i, constants));
 }
 
 // out [count][dim][kWidth] = panels as attention/key_panels.h has them.
@@ -45,10 +46,11 @@ void widenPanels(WeightType type, const unsigned char* panels, size_t count, siz
   if (type == WeightType::kFloat16) return widenHalves(panels, numbers, out);
   constexpr size_t kHeadBytes = kWidth * sizeof(uint16_t);
   constexpr size_t kCodes = Q8_0Format::kBlock * kWidth;
+  const simd::F16Constants constants;
   for (size_t done = 0; done < numbers; done += kCodes) {
     uint16_t halves[kWidth];
     std::memcpy(halves, panels, kHeadBytes);
-    const f32x4 scales[] = {simd::loadF16(halves), simd::loadF16(halves + kLanes)};
+    const f32x4 scales[] = {simd::loadF16(halves, constants), simd::loadF16(halves + kLanes, constants)};
     const auto* codes = reinterpret_cast<const int8_t*>(panels + kHeadBytes);
     ROPEWALK_KEEP_LOOP
     for (size_t i = 0; i < kCodes; i += 2 * kWidth) {

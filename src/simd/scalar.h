@@ -29,19 +29,6 @@ inline f32x4 loadWords(const unsigned char* p) {
 inline void storeWords(unsigned char* p, const f32x4& words) {
   std::memcpy(p, &words, sizeof words);
 }
-// Four float16 numbers, as bits, widened: exact for every number, subnormal, infinity and NaN.
-inline f32x4 loadF16(const uint16_t* p) {
-  f32x4 out;
-  for (int i = 0; i < 4; ++i) {
-    const uint32_t placed = uint32_t{p[i]} << 16;
-    // Sign and mantissa in place; the exponent is 112 too small, which a product makes up for exactly.
-    const uint32_t small = (placed & 0x80000000) | ((placed & 0x7fffffff) >> 3);
-    const float wide = std::bit_cast<float>(small) * 0x1p112f;
-    const uint32_t special = std::fabs(wide) >= 0x1p16f ? 0x7f800000 : 0;
-    out.lane[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(wide) | special);
-  }
-  return out;
-}
 // Four bfloat16 numbers, as bits, widened: exact.
 inline f32x4 loadBf16(const uint16_t* p) {
   f32x4 out;
@@ -56,7 +43,8 @@ inline void loadBf16Split(const uint16_t* p, f32x4 mask, f32x4 (&out)[2]) {
     out[1].lane[i] = std::bit_cast<float>(bits & std::bit_cast<uint32_t>(mask.lane[i]));
   }
 }
-// Four float16 numbers, all finite, times 2^-112; mask is that of F16Constants.
+// Four float16 numbers, as bits, times 2^-112, as if an exponent of ones were one more; mask is that of
+// F16Constants.
 inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
   f32x4 out;
   for (int i = 0; i < 4; ++i) {
@@ -64,6 +52,14 @@ inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
     out.lane[i] = std::bit_cast<float>(placed & std::bit_cast<uint32_t>(mask.lane[i]));
   }
   return out;
+}
+// x, with these bits as well where |x| >= end.
+inline f32x4 withBitsFrom(f32x4 x, f32x4 end, f32x4 bits) {
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t more = std::fabs(x.lane[i]) >= end.lane[i] ? std::bit_cast<uint32_t>(bits.lane[i]) : 0;
+    x.lane[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x.lane[i]) | more);
+  }
+  return x;
 }
 // Sixteen signed bytes as numbers.
 inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {

@@ -24,15 +24,6 @@ inline f32x4 loadWords(const unsigned char* p) {
 inline void storeWords(unsigned char* p, f32x4 words) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_castps_si128(words));
 }
-inline f32x4 loadF16(const uint16_t* p) {
-  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-  const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);
-  const __m128i small = _mm_and_si128(placed, _mm_set1_epi32(static_cast<int>(0x8fffe000)));
-  const f32x4 wide = _mm_mul_ps(_mm_castsi128_ps(small), _mm_set1_ps(0x1p112f));
-  const f32x4 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0f), wide);
-  const f32x4 special = _mm_cmpge_ps(magnitude, _mm_set1_ps(0x1p16f));
-  return _mm_or_ps(wide, _mm_and_ps(special, _mm_castsi128_ps(_mm_set1_epi32(0x7f800000))));
-}
 inline f32x4 loadBf16(const uint16_t* p) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
@@ -46,6 +37,10 @@ inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);
   return _mm_and_ps(_mm_castsi128_ps(placed), mask);
+}
+inline f32x4 withBitsFrom(f32x4 x, f32x4 end, f32x4 bits) {
+  const f32x4 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0f), x);
+  return _mm_or_ps(x, _mm_and_ps(_mm_cmpge_ps(magnitude, end), bits));
 }
 inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
   const __m128i zero = _mm_setzero_si128();

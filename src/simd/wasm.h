@@ -29,13 +29,6 @@ inline f32x4 loadWords(const unsigned char* p) {
 inline void storeWords(unsigned char* p, f32x4 words) {
   wasm_v128_store(p, words);
 }
-inline f32x4 loadF16(const uint16_t* p) {
-  const v128_t small =
-      wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), wasm_u32x4_const_splat(0x8fffe000));
-  const v128_t wide = wasm_f32x4_mul(small, wasm_f32x4_const_splat(0x1p112f));
-  const v128_t special = wasm_f32x4_ge(wasm_f32x4_abs(wide), wasm_f32x4_const_splat(0x1p16f));
-  return wasm_v128_or(wide, wasm_v128_and(special, wasm_u32x4_const_splat(0x7f800000)));
-}
 inline f32x4 loadBf16(const uint16_t* p) {
   return wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16);
 }
@@ -46,6 +39,9 @@ inline void loadBf16Split(const uint16_t* p, f32x4 mask, f32x4 (&out)[2]) {
 }
 inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
   return wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), mask);
+}
+inline f32x4 withBitsFrom(f32x4 x, f32x4 end, f32x4 bits) {
+  return wasm_v128_or(x, wasm_v128_and(wasm_f32x4_ge(wasm_f32x4_abs(x), end), bits));
 }
 inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
   const v128_t low = wasm_i16x8_load8x8(p);

@@ -186,8 +186,8 @@ TEST_CASE("loadF16 is exact for every float16", "[simd]") {
     // Three places in, so that no alignment helps, and as long as what is read.
     std::vector<uint16_t> halves(7);
     for (uint32_t i = 0; i < simd::kLanes; ++i) halves[3 + i] = static_cast<uint16_t>(first + i);
-    const Lanes wide = lanes(simd::loadF16(halves.data() + 3));
     const simd::F16Constants constants;
+    const Lanes wide = lanes(simd::loadF16(halves.data() + 3, constants));
     const Lanes finite =
         lanes(simd::mul(simd::loadSmallF16(halves.data() + 3, constants.mask), constants.scale));
     for (uint32_t i = 0; i < simd::kLanes; ++i) {

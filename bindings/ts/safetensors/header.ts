@@ -35,10 +35,10 @@ type Words = (wanted: number, found: number) => string;
 const notJson = 'is not JSON as the format wants it';
 const reasons: Readonly<Record<keyof typeof enums.SafetensorsReason, Words>> = {
   none: () => 'is refused',
-  tooShort: (_, found) => `has ${found} bytes, and not even the 8 of a length: not a safetensors file`,
+  tooShort: (_, found) => `has ${found} bytes, not even the 8 of a length: not a safetensors file`,
   headerTooLong: (wanted, found) =>
     `would have a header of ${stated(found)} bytes, more than ${wanted}: damaged, or not a safetensors file`,
-  headerPastEnd: (wanted, found) => `is cut: of the ${wanted} bytes of its header there are ${found}`,
+  headerPastEnd: (wanted, found) => `is cut: the file has ${found} of the ${wanted} bytes of its header`,
   notUtf8: () => 'is not UTF-8',
   notAnObject: () => 'does not begin with "{": not a safetensors file',
   syntax: () => notJson,

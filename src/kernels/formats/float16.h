@@ -6,8 +6,10 @@
 namespace ropewalk {
 
 struct Float16Reader : PlainReader {
+  simd::F16Constants constants;
   void read(const uint16_t* p, size_t i, Scales, PanelRow (&rows)[kStep]) const {
-    for (size_t v = 0; v < kPanelVectors; ++v) rows[0][v] = simd::loadF16(p + i * kPanel + v * simd::kLanes);
+    for (size_t v = 0; v < kPanelVectors; ++v)
+      rows[0][v] = simd::loadF16(p + i * kPanel + v * simd::kLanes, constants);
   }
 };
 
@@ -36,7 +38,9 @@ struct Float16Format : NumberFormat<uint16_t, Float16Reader> {
   static constexpr WeightType kType = WeightType::kFloat16;
   static constexpr float kEnd = 65520;
   static void widen(const unsigned char* from, size_t n, float* out) {
-    widenNumbers<uint16_t>(from, n, out, simd::loadF16);
+    widenNumbers<uint16_t>(from, n, out, [constants = simd::F16Constants()](const uint16_t* p) {
+      return simd::loadF16(p, constants);
+    });
   }
   static void narrow(const float* x, size_t n, unsigned char* out) {
     narrowNumbers(x, n, out, narrowToFloat16);

@@ -300,7 +300,7 @@ test('every error tells file, tensor and what is wrong, and the next file opens'
   const eight = new Uint8Array(8);
   const refused = [
     [bytes.subarray(0, 5), undefined, /has 5 bytes/],
-    [bytes.subarray(0, 40), undefined, /is cut: of the \d+ bytes of its header there are 32/],
+    [bytes.subarray(0, 40), undefined, /is cut: the file has 32 of the \d+ bytes of its header/],
     [bytes.subarray(0, bytes.length - 1), 'large', /is cut: the file has/],
     [new TextEncoder().encode('<!DOCTYPE html><html>'), undefined, /not a safetensors file/],
     [fileOf({ a: tensor }, new Uint8Array(9)), undefined, /1 of which no tensor covers \(byte \d+ of the file\)/],
