@@ -132,7 +132,7 @@ export function pack(
     const other = stand(each);
     if (other !== undefined) return other;
     if (ArrayBuffer.isView(each)) return packArray(each, moved, all);
-    if (each instanceof ArrayBuffer) {
+    if (isArrayBuffer(each)) {
       refuseDetached(each, each);
       if (all || given.has(each)) moved.add(each);
     }
@@ -183,7 +183,7 @@ function packArray(array: ArrayBufferView, moved: Set<Transferable>, all: boolea
     moved.add(part.buffer as ArrayBuffer);
     return part;
   }
-  if (buffer instanceof ArrayBuffer && (all || given.has(array) || given.has(buffer))) moved.add(buffer);
+  if (isArrayBuffer(buffer) && (all || given.has(array) || given.has(buffer))) moved.add(buffer);
   return array;
 }
 

@@ -1,6 +1,7 @@
 // Calls across threads: values, arrays, proxies of objects, errors, signals, callbacks, iteration, termination.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { ArgumentRangeError, ArgumentTypeError, load, StateError } from 'ropewalk';
 import { GgufError, SafetensorsError, StorageError } from 'ropewalk/models';
@@ -440,6 +441,19 @@ test('an array that was given away before is refused, not waited for', async (t)
     await assert.rejects(remote.size({ deep: [array] }), refused);
   }
   assert.equal(await remote.size(new Float32Array(0)), 0); // empty, not gone
+});
+
+test('arrays of another realm, as of a frame, are moved, too', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ size: (x) => x.byteLength }, port2);
+  const remote = opened(t, port1);
+  for (const code of ['new ArrayBuffer(8)', 'new Float32Array(2)', 'new DataView(new ArrayBuffer(8))']) {
+    const array = runInNewContext(code);
+    const { buffer = array } = array;
+    assert.equal(await remote.size(transfer(array)), 8);
+    assert.equal(buffer.byteLength, 0, code);
+    await assert.rejects(remote.size(array), /given away before/);
+  }
 });
 
 test('a DataView is moved, and sent without the rest of its buffer, as a typed array is', async (t) => {
