@@ -64,6 +64,15 @@ test('where threads cannot be there is one, and info() says why', async () => {
   assert.match(await printed(none), /^1 this engine has no relaxed SIMD, which the build with threads needs 0\.5$/);
 });
 
+test('without WebAssembly load() says what the main entry says', async () => {
+  for (const entry of ['threads', 'training']) {
+    const loading = `import('ropewalk/${entry}').then(({ load }) => load({ threads: 2 }))`;
+    const script = `${loading}.catch(({ name, message }) => console.log(name, message));`;
+    const { stdout } = await run(['--jitless', '-e', script]);
+    assert.equal(stdout.trim(), 'UnsupportedError load: this runtime has no WebAssembly', entry);
+  }
+});
+
 test('workers that do not start leave one thread, and info() says why', options, async () => {
   const cases = [
     [() => new Worker('throw new Error("broken here")', { eval: true }), /a worker does not start \(broken here\)/],

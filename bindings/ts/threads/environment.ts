@@ -57,5 +57,6 @@ export function obstacle(isRelaxed: boolean): string | undefined {
     const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
     return `the page is not cross-origin isolated; its server has to send ${headers}`;
   }
+  if (typeof WebAssembly === 'undefined') return 'this runtime has no WebAssembly';
   return !isRelaxed || hasRelaxed() ? undefined : 'this engine has no relaxed SIMD, which the build with threads needs';
 }
