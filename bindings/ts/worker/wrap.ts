@@ -99,6 +99,7 @@ interface Call {
   failure?: { readonly error: unknown };
 }
 
+const links = new WeakMap<object, readonly Link[]>(); // by port
 const proxies = new WeakMap<object, { readonly link: Link; readonly target: number }>();
 const forgotten = /* @__PURE__ */ createFinalizer();
 let ids = 0; // of all links, since several may be on one port
@@ -122,6 +123,7 @@ class Link {
 
   constructor(port: MessageEndpoint) {
     this.#port = port;
+    links.set(port, [...(links.get(port) ?? []), this]);
     const unread = () => this.#rejectAll(new StateError('remote: a message could not be read in the other thread'));
     listen(port, (reply: Reply) => (reply.ropewalk === 'unread' ? unread() : this.#hear(reply)), unread);
     this.#watch();
@@ -147,9 +149,9 @@ class Link {
         .catch(() => {});
   }
 
-  /** Ends the worker. */
+  /** Ends the worker. A browser tells no other link to it. */
   async end(): Promise<void> {
-    this.#lose(new StateError('remote: the worker was disposed'));
+    for (const link of links.get(this.#port) ?? []) link.#lose(new StateError('remote: the worker was disposed'));
     await (this.#port.terminate ?? this.#port.close)?.call(this.#port);
   }
 

@@ -666,6 +666,22 @@ test('each of two proxies of a port gets the answers to its own calls', async (t
   assert.deepEqual(await Promise.all(answers), ['one', 'two']);
 });
 
+test('a proxy that ends the worker ends the calls of another one, too', { timeout: 10_000 }, async () => {
+  const port = worker();
+  // As in a browser: nobody is told of the end.
+  const web = {
+    postMessage: (message, moved) => port.postMessage(message, moved),
+    addEventListener: (type, hear) => type === 'message' && port.on(type, (data) => hear({ data })),
+    terminate: () => port.terminate(),
+  };
+  const [one, other] = [wrap(web), wrap(web)];
+  assert.equal(await other.echo(1), 1);
+  const pending = assert.rejects(other.steps(1e9), { name: 'StateError', message: 'remote: the worker was disposed' });
+  await one.dispose();
+  await pending;
+  await assert.rejects(other.echo(1), StateError);
+});
+
 test('both sides of a port may expose an object and call that of the other', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ name: () => 'one' }, port1);
