@@ -169,6 +169,27 @@ for (const browser of browsers) {
     await close();
   });
 
+  test(`a model can be asked for again while its load, cancelled or reset, comes to its end (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const model = of(page, 'model');
+    const ask = 'Load the small model';
+    for (const [first, ...then] of [
+      [ask, 'Cancel', ask],
+      [ask, 'Reset', ask],
+    ]) {
+      const beginning = all.site.hold(atLoad(0));
+      await model.choose(first);
+      await beginning.reached;
+      await model.choose(...then);
+      await beginning.release();
+      await isLoaded(page);
+      await model.choose('Reset');
+      await isWithout(page);
+    }
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test(`a file that misses its zone does not take the place of the page (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     const taken = await page.evaluate(() =>

@@ -171,7 +171,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       const key = `${tiny} ${seed}`;
       if (key === wanted) return;
       wanted = key;
-      const source = session.loading?.source ?? session.ready?.source;
+      const { source } = session;
       if (tiny !== 'none') {
         if (isSame(source, { kind: tiny, seed })) return;
         void (tiny === 'trained' ? session.open() : session.tiny(tiny, seed));

@@ -131,6 +131,10 @@ export const session = {
   get loading(): { readonly source: Source; readonly share: number } | undefined {
     return loading && { source: loading.source, share };
   },
+  /** What there is, or is on its way and wanted still: a load that was told to end is neither. */
+  get source(): Source | undefined {
+    return loading && !loading.controller.signal.aborted ? loading.source : ready?.source;
+  },
   /** Calls back after every change. Gives a function that ends it. */
   subscribe(listener: () => void): () => void {
     listeners.add(listener);
