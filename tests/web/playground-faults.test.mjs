@@ -163,6 +163,11 @@ for (const browser of browsers) {
       press('Cancel');
     }, path('model'));
     await until(async () => (await model.summary()) === 'Cancelled. There is no model yet.', 'it was cancelled');
+    await other(page);
+    await isWhole(page, 'zh');
+    await until(async () => /^已取消/.test(await model.summary()), 'it is cancelled in the other language, too');
+    await other(page);
+    await isWhole(page, 'en');
     await model.choose('Make a small decoder for me');
     await isLoaded(page);
     assert.deepEqual(complaints, []);

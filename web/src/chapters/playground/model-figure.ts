@@ -27,6 +27,9 @@ let useless: readonly File[] = [];
 let absent: readonly string[] = [];
 // Files of weights of which one is to be given.
 let rivals: readonly File[] = [];
+// The small model that was asked for last. The figure of another language does not ask again, or a load that was
+// cancelled would begin anew.
+let wanted = '';
 
 // The numbers of both tables; what is in use is that of the program.
 const facts = ['parameters', 'layers', 'heads', 'kvHeads', 'headDim', 'vocabSize', 'base', 'maxLength'] as const;
@@ -164,7 +167,6 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
     const refused = refusal(chapter.frame.figure);
     const tables = [numberTable(), numberTable()];
     const box = h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element));
-    let wanted = '';
 
     // A link may ask for a small model; a state without one, that was reached by "back", for none.
     function follow({ tiny, seed }: { tiny: (typeof tinyKinds)[number]; seed: number }): void {
