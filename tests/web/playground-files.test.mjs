@@ -119,6 +119,35 @@ for (const browser of browsers) {
     await close();
   });
 
+  test(`the length of the training is found under the names that configs have for it (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    for (const [name, length] of [
+      ['gpt2', 48],
+      ['gptj', 64],
+      ['mpt', 40],
+      ['llama4-images', 64],
+    ]) {
+      const model = tinyModel(name);
+      await give(page, [
+        file('config.json', JSON.stringify(model.config)),
+        file('model.safetensors', fileOfModel(model)),
+      ]);
+      await until(async () => (await of(page, 'model').tables())[0]?.at(-1)[0] === length, `${length} for ${name}`);
+    }
+    // The maps of the last model, whose first layer sees chunks of 4 tokens.
+    await until(async () => (await of(page, 'look').tables()).length > 0, 'maps');
+    const [scores, , , weights] = await of(page, 'look').tables();
+    for (const [query, row] of scores.entries()) {
+      for (const [key, score] of row.entries()) {
+        const isSeenKey = key <= query && Math.floor(key / 4) === Math.floor(query / 4);
+        assert.equal(Number.isNaN(score), !isSeenKey, `query ${query}, key ${key}`);
+        assert.equal(weights[query][key] > 0, isSeenKey);
+      }
+    }
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test(`maps of the reader’s model are saved as numbers and as a picture (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     await give(page, filesOf(tinyLlama()));

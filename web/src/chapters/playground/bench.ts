@@ -72,6 +72,8 @@ export interface Look {
   readonly causal: boolean;
   /** Positions visible to a query, its own included; 0: all earlier ones. */
   readonly window: number;
+  /** Whether the window starts anew at each multiple of its size (Llama 4). */
+  readonly chunked: boolean | undefined;
   /** The largest difference of a weight from those of the model as it is. */
   readonly difference: number;
   /** Likeliest tokens at one position, by the model with the wish and by the model as it is. */
@@ -262,6 +264,7 @@ export class Bench {
       },
       causal: own.kind === 'decoder',
       window: own.config.layers[layer]?.window ?? 0,
+      chunked: own.config.layers[layer]?.chunked,
       difference: probabilities.data.reduce(
         (most, value, i) => Math.max(most, Math.abs(value - (ownScores.probabilities.data[i] ?? 0))),
         0,

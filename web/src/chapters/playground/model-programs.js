@@ -28,10 +28,12 @@ export const lookAt = async (model, own, ids, layer, at, options = () => ({})) =
 export const factsOf = (model, config) => {
   const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
   const [rope] = model.ropes;
-  const { max_position_embeddings: maxLength } = config;
+  const text = config.text_config ?? config; // beside images
+  const names = ['max_trained_positions', 'max_position_embeddings', 'n_positions', 'max_seq_len'];
+  const maxLength = names.map((name) => text[name]).find((length) => typeof length === 'number');
   return {
     ...{ ...model.info, layers: layers.length, heads, kvHeads, headDim, vocabSize },
     base: rope && (rope.base ?? 10000),
-    maxLength: typeof maxLength === 'number' ? maxLength : undefined,
+    maxLength,
   };
 };

@@ -65,13 +65,16 @@ export interface Visibility {
   readonly causal: boolean;
   /** Positions to either side, the query's own included; 0: all. */
   readonly window: number;
+  /** Whether the window starts anew at each multiple of its size. Default: it moves with the query. */
+  readonly chunked?: boolean | undefined;
   /** First keys that a window never hides. */
   readonly sinkTokens: number;
 }
 
-export function hides({ causal, window, sinkTokens }: Visibility): (row: number, column: number) => boolean {
+export function hides({ causal, window, chunked, sinkTokens }: Visibility): (row: number, column: number) => boolean {
   return (row, column) => {
     if (causal && column > row) return true;
+    if (chunked) return Math.floor(row / window) !== Math.floor(column / window);
     if (window === 0 || Math.abs(row - column) < window) return false;
     return column > row || column >= sinkTokens;
   };
