@@ -1,7 +1,7 @@
 // The model that comes with the page: fetched when it is asked for, it reads and writes text, and needs its positions.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isLoaded, isSeen, of, path, run, same, start, write } from './playground.mjs';
+import { isLoaded, isSeen, of, path, run, same, says, start, write } from './playground.mjs';
 import { until } from './site.mjs';
 
 let all;
@@ -69,6 +69,15 @@ test('the small model is fetched on demand, reads a text and writes on; other po
   await of(page, 'damage').press('Seed', 'ArrowRight');
   await until(async () => (await lossesOf(page)).shuffled !== before.shuffled, 'other positions');
   assert.equal((await lossesOf(page)).none, before.none);
+  // Reset of the maps brings the model's text back, and with it the first losses; a text that is emptied stays so.
+  await of(page, 'damage').choose('Reset');
+  await of(page, 'look').choose('Reset');
+  await until(
+    async () => (await of(page, 'damage').tables()).length > 0 && (await lossesOf(page)).own === losses.own,
+    'the first text',
+  );
+  await write(page, 'look', '');
+  await says(page, 'damage', /at least two tokens/);
   await of(page, 'model').choose('Reset');
   await until(async () => !(await page.locator(path('damage')).isVisible()), 'the end');
   assert.deepEqual(complaints, []);

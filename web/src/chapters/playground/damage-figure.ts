@@ -6,7 +6,7 @@ import { program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
-import { text } from '../../ui/state';
+import { type Field, text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { colorOf, inkOn } from '../../views/color-scale';
 import { type NumberTableData, numberTable } from '../../views/number-table';
@@ -39,9 +39,14 @@ const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => 
 export function damageFigure(chapter: DecoderState, { session, remoteBench }: Playground): Figure {
   const texts = chapter.texts.damage;
   const { plain, fixed } = chapter.numbers;
-  // The text is that of the maps; at first one for this model.
-  const prompt = chapter.section('look', { ids: text(400, '') });
-  if (prompt.values.ids === '') prompt.amend({ ids: chapter.texts.sample });
+  // The text is that of the maps; at first, and after Reset, one for this model.
+  const ids: Field<string | undefined> = { ...text(400, ''), initial: undefined };
+  const prompt = chapter.section('look', { ids });
+  const isTrained = (): boolean => session.ready?.source.kind === 'trained';
+  const fill = (): void => {
+    if (prompt.values.ids === undefined && isTrained()) prompt.amend({ ids: chapter.texts.sample });
+  };
+  fill();
   const fields = {
     change: oneName(texts.change, changes, 'shuffled', (name) => texts.changes[name]),
     seed: slider(chapter.texts.seed, seeds, 1, plain),
@@ -57,8 +62,7 @@ export function damageFigure(chapter: DecoderState, { session, remoteBench }: Pl
     let failure: string | undefined;
 
     const wishNow = (): string => {
-      const isHere = session.ready?.source.kind === 'trained';
-      return isHere ? JSON.stringify([session.ready?.number, prompt.values.ids, section.values.seed]) : '';
+      return isTrained() ? JSON.stringify([session.ready?.number, prompt.values.ids, section.values.seed]) : '';
     };
     const work = latest(
       wishNow,
@@ -68,7 +72,7 @@ export function damageFigure(chapter: DecoderState, { session, remoteBench }: Pl
         const own = section.values.seed;
         try {
           const remote = await remoteBench();
-          const ids = (await remote.read(prompt.values.ids))?.slice(0, maxTokens) ?? [];
+          const ids = (await remote.read(prompt.values.ids ?? ''))?.slice(0, maxTokens) ?? [];
           if (ids.length < 2) return;
           seen = { ids, seed: own, names: await remote.names(ids), losses: await remote.losses(ids, own) };
         } catch (error) {
@@ -131,7 +135,11 @@ losses.own.forEach((loss, i) => result.push(loss, losses.${changed}[i]));`,
         "import { load } from 'ropewalk';\nimport { loadModel } from 'ropewalk/models';",
       );
 
-    const stops = [session.subscribe(() => showAgain()), prompt.subscribe(() => showAgain())];
+    const follow = (): void => {
+      fill();
+      showAgain();
+    };
+    const stops = [session.subscribe(follow), prompt.subscribe(follow)];
     return {
       controls: [change.element, seed.element, notice, refused.element],
       picture: [marked, table.element],
