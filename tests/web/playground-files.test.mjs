@@ -124,7 +124,6 @@ for (const browser of browsers) {
     for (const [name, length] of [
       ['gpt2', 48],
       ['gptj', 64],
-      ['mpt', 40],
       ['llama4-images', 64],
     ]) {
       const model = tinyModel(name);

@@ -100,7 +100,7 @@ function summaryOf(
   { look, layer: shownLayer, ready, wish: changed }: Seen,
 ): string {
   const T = Math.sqrt(look.scores.biased.length / ready.facts.heads);
-  const isHidden = hides({ ...look, sinkTokens: 0 });
+  const isHidden = hides(look);
   const spread = (part: Float32Array): string =>
     fixed(rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]), 2);
   const [name, content] = [plain(shownLayer + 1), spread(look.scores.content)];
@@ -204,15 +204,8 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
         }
         const heads = current.ready.facts.heads;
         const headAt = Math.min(values.head, heads) - 1;
-        const isHidden = hides({ ...current.look, sinkTokens: 0 });
-        maps.update({
-          scores: current.look.scores,
-          view: values.view,
-          head: headAt,
-          heads,
-          words: current.words,
-          isHidden,
-        });
+        const { look, words } = current;
+        maps.update({ scores: look.scores, view: values.view, head: headAt, heads, words, isHidden: hides(look) });
         const tables = current.ready.facts.hasLogits ? [topTable(texts, chapter.numbers, current)] : [];
         for (const table of tables) top.update(table);
         const result = resultCode(values.view, headAt, heads);

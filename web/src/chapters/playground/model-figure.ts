@@ -173,7 +173,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       const key = `${tiny} ${seed}`;
       if (key === wanted) return;
       wanted = key;
-      const { source } = session;
+      const source = (session.loading ?? session.ready)?.source;
       if (tiny !== 'none') {
         if (isSame(source, { kind: tiny, seed })) return;
         void (tiny === 'trained' ? session.open() : session.tiny(tiny, seed));

@@ -28,12 +28,10 @@ export const lookAt = async (model, own, ids, layer, at, options = () => ({})) =
 export const factsOf = (model, config) => {
   const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
   const [rope] = model.ropes;
-  const text = config.text_config ?? config; // beside images
-  const names = ['max_trained_positions', 'max_position_embeddings', 'n_positions', 'max_seq_len'];
-  const maxLength = names.map((name) => text[name]).find((length) => typeof length === 'number');
+  const text = config.text_config ?? config;
   return {
     ...{ ...model.info, layers: layers.length, heads, kvHeads, headDim, vocabSize },
     base: rope && (rope.base ?? 10000),
-    maxLength,
+    maxLength: text.max_trained_positions ?? text.max_position_embeddings ?? text.n_positions,
   };
 };

@@ -67,15 +67,19 @@ export interface Visibility {
   readonly window: number;
   /** Whether the window starts anew at each multiple of its size. Default: it moves with the query. */
   readonly chunked?: boolean | undefined;
-  /** First keys that a window never hides. */
-  readonly sinkTokens: number;
+  /** First keys that a window never hides. Default 0. */
+  readonly sinkTokens?: number;
 }
 
-export function hides({ causal, window, chunked, sinkTokens }: Visibility): (row: number, column: number) => boolean {
+export function hides({
+  causal,
+  window,
+  chunked,
+  sinkTokens = 0,
+}: Visibility): (row: number, column: number) => boolean {
+  const chunk = (position: number): number => Math.floor(position / window);
   return (row, column) => {
-    if (causal && column > row) return true;
-    if (chunked) return Math.floor(row / window) !== Math.floor(column / window);
-    if (window === 0 || Math.abs(row - column) < window) return false;
-    return column > row || column >= sinkTokens;
+    const isNear = window === 0 || (chunked ? chunk(row) === chunk(column) : Math.abs(row - column) < window);
+    return column > row ? causal || !isNear : !isNear && column >= sinkTokens;
   };
 }

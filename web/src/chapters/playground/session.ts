@@ -127,13 +127,9 @@ export const session = {
   get memory(): Memory | undefined {
     return memory;
   },
-  /** What is on its way, and how much of it has come. */
+  /** What is on its way, and how much of it has come; not a load that was told to end. */
   get loading(): { readonly source: Source; readonly share: number } | undefined {
-    return loading && { source: loading.source, share };
-  },
-  /** What there is, or is on its way and wanted still: a load that was told to end is neither. */
-  get source(): Source | undefined {
-    return loading && !loading.controller.signal.aborted ? loading.source : ready?.source;
+    return loading && !loading.controller.signal.aborted ? { source: loading.source, share } : undefined;
   },
   /** Calls back after every change. Gives a function that ends it. */
   subscribe(listener: () => void): () => void {

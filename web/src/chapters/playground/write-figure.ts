@@ -36,6 +36,8 @@ interface Sheet {
   /** What it is true of; '' for nothing. */
   readonly key: string;
   readonly written: Written[];
+  /** The prompt as it was used. */
+  given?: readonly number[];
   /** How many ids the prompt had before the rest was cut off. */
   all?: number;
   text: string;
@@ -50,8 +52,6 @@ interface Sheet {
 const blank = (key = ''): Sheet => ({ key, written: [], text: '' });
 // Also for the figure of another language.
 let sheet = blank();
-// The last prompt that was read, and its ids: those of words are not known before.
-let read: { readonly prompt: string; readonly ids: readonly number[] } | undefined;
 
 function settingsOf(common: Texts, { plain, fixed }: Numbers) {
   const texts = common.write;
@@ -94,7 +94,6 @@ function showTokens(list: HTMLElement, { written }: Sheet): void {
 }
 
 interface Writing {
-  readonly prompt: string;
   readonly look: LookValues;
   readonly options: ReturnType<typeof optionsIn>;
   readonly ready: Ready;
@@ -110,7 +109,7 @@ interface Reader {
 
 async function writeOn(
   own: Sheet,
-  { prompt, look, options, ready }: Writing,
+  { look, options, ready }: Writing,
   { isOver, showAgain, progress, signal }: Reader,
 ): Promise<void> {
   signal.addEventListener('abort', () => {
@@ -124,8 +123,7 @@ async function writeOn(
     return;
   }
   const ids = all.slice(0, maxTokens);
-  read = { prompt, ids };
-  own.all = all.length;
+  [own.given, own.all] = [ids, all.length];
   const wish = wishOf(look, ready.facts);
   const begin = performance.now();
   let shownAt = begin;
@@ -198,7 +196,6 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
     let showAgain: () => void = () => undefined;
 
     const optionsOf = () => optionsIn(section.values);
-    const promptNow = (): string => JSON.stringify([session.ready?.number, prompt.values.ids]);
     const keyNow = (): string => {
       const { ids, wish, base, factor } = prompt.values;
       return JSON.stringify([session.ready?.number, ids, wish, base, factor, optionsOf()]);
@@ -224,7 +221,7 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
       // Another model, another prompt: what is written would not be true of it.
       const isOver = (): boolean => sheet !== own || keyNow() !== started;
       try {
-        const wished = { prompt: promptNow(), look: prompt.values, options: optionsOf(), ready };
+        const wished = { look: prompt.values, options: optionsOf(), ready };
         await writeOn(own, wished, { isOver, showAgain, progress, signal });
       } catch (error) {
         if (!signal.aborted) own.failure = error instanceof Error ? error.message : String(error);
@@ -262,14 +259,14 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
         const soFar =
           missing !== '' ? '' : isEmpty ? texts.notYet : texts.summary(plain(written.length), significant(rate, 2));
         const options = optionsOf();
-        const plainIds =
-          noId(prompt.values.ids) === '' ? itemsOf(prompt.values.ids).map(Number).slice(0, maxTokens) : [];
-        const ids = read?.prompt === promptNow() ? read.ids : plainIds;
+        const words = prompt.values.ids;
+        // Those of words are known once they are read.
+        const ids = sheet.given ?? (noId(words) ? [] : itemsOf(words).map(Number).slice(0, maxTokens));
         return {
           summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
-          isEmpty: missing !== '' || written.length === 0,
+          isEmpty: written.length === 0, // as where nothing can be written
           code:
-            ready === undefined || missing !== '' || ids.length === 0
+            missing !== '' || ready === undefined || ids.length === 0
               ? ''
               : writeCode(ready, prompt.values, options, ids),
           table: () => [tableOf(texts, chapter.numbers, written, ids.length)],
