@@ -107,24 +107,10 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
   const rule = check.choice(where, 'updateRule', name, updateRules);
   const scale = check.float32Number(where, 'scale', given.scale ?? 0) || 1 / Math.sqrt(queries.dim);
   const { perHead, shared } = gateShapes(k.shape, layout);
-  const decay = gate(
-    heap,
-    where,
-    'decay',
-    given.decay,
-    { name, takes: name.includes('gated') },
-    [perHead, k.shape],
-    layout,
-  );
-  const beta = gate(
-    heap,
-    where,
-    'beta',
-    given.beta,
-    { name, takes: name.includes('delta') },
-    [perHead, shared],
-    layout,
-  );
+  const gated = { name, takes: name.includes('gated') };
+  const delta = { name, takes: name.includes('delta') };
+  const decay = gate(heap, where, 'decay', given.decay, gated, [perHead, k.shape], layout);
+  const beta = gate(heap, where, 'beta', given.beta, delta, [perHead, shared], layout);
   const stateShape = [keys.batch, keys.heads, keys.dim, values.dim];
   const past = given.state === undefined ? undefined : operand(heap, where, 'state', given.state);
   if (past && past.shape.join() !== stateShape.join()) {

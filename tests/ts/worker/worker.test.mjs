@@ -666,7 +666,7 @@ test('each of two proxies of a port gets the answers to its own calls', async (t
   assert.deepEqual(await Promise.all(answers), ['one', 'two']);
 });
 
-test('a proxy that ends the worker ends the calls of another one, too', { timeout: 10_000 }, async () => {
+test('a proxy that ends the worker ends the calls of another one, too', async () => {
   const port = worker();
   // As in a browser: nobody is told of the end.
   const web = {
