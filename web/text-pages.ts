@@ -1,5 +1,5 @@
 // The article without its figures, as an HTML file for each language: for readers without scripts, and for whoever reads
-// the page without running it. index.html leads there.
+// the page without running it. The contents in index.html lead there.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';
@@ -9,6 +9,11 @@ import { marked, raised } from './src/ui/markup.ts';
 type Everything = typeof import('./src/chapters/texts.ts');
 
 const live = { en: 'With live figures', zh: '带现场计算的图' };
+const still = { en: 'Without JavaScript: the text', zh: '没有 JavaScript：只看文字' };
+
+/** The languages of the page, and what HTML calls them. */
+export const tags = { en: 'en', zh: 'zh-Hans' } as const;
+type Language = keyof typeof tags;
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -109,31 +114,49 @@ function chapterHtml(
     .join('\n');
 }
 
+async function textsIn(language: Language) {
+  const { module } = await runnerImport<Everything>(here('src/chapters/texts.ts'), { configFile: false });
+  const frame = module.frameIn(language);
+  if (frame === undefined) throw new Error(`no texts in ${language}`);
+  const chapters = chapterIds.map((id) => ({ id, ...module.chapterTexts(id, language) }));
+  return { frame, title: escaped(frame.page.title.join('')), chapters };
+}
+
+/** What index.html says before any script runs: what the page is about and its chapters, in each language. */
+export async function contents(): Promise<string> {
+  const sections: string[] = [];
+  for (const language of Object.keys(tags) as Language[]) {
+    const { frame, title, chapters } = await textsIn(language);
+    const file = `text.${language}.html`;
+    const items = chapters.map(
+      (each) => `<li><a href="${file}#chapter-${each.id}">${escaped(each.title ?? '')}</a></li>`,
+    );
+    sections.push(
+      `<section class="opening prose" lang="${tags[language]}"><h1>${title}</h1><p class="lede">${rich(frame.page.lede)}</p><p><a href="${file}">${still[language]}</a></p><ol>${items.join('')}</ol></section>`,
+    );
+  }
+  return `<main>${sections.join('')}</main>`;
+}
+
 /**
  * The file for a language.
  *
- * @param tag what HTML calls the language.
  * @param styles addresses of style sheets.
  * @param render makes MathML of a .tex file.
  */
 export async function textPage(
-  language: 'en' | 'zh',
-  tag: string,
+  language: Language,
   styles: readonly string[],
   render: (file: string) => string,
 ): Promise<string> {
-  const { module } = await runnerImport<Everything>(here('src/chapters/texts.ts'), { configFile: false });
-  const frame = module.frameIn(language);
-  if (frame === undefined) throw new Error(`no texts in ${language}`);
-  const title = escaped(frame.page.title.join(''));
-  const chapters = chapterIds.map((id) => {
-    const { title: heading = '', texts } = module.chapterTexts(id, language);
+  const { frame, title, chapters } = await textsIn(language);
+  const sections = chapters.map(({ id, title: heading = '', texts }) => {
     const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
     const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
     return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}\n${back}\n</div></section>`;
   });
   return `<!doctype html>
-<html lang="${tag}">
+<html lang="${tags[language]}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -147,7 +170,7 @@ ${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
 <h1>${title}</h1>
 <p class="lede">${rich(frame.page.lede)}</p>
 </div>
-${chapters.join('\n')}
+${sections.join('\n')}
 </main>
 </body>
 </html>

@@ -6,7 +6,7 @@ import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 import { firstView } from './first-view.ts';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
-import { textPage } from './text-pages.ts';
+import { contents, tags, textPage } from './text-pages.ts';
 import { typeface } from './typeface.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -102,23 +102,18 @@ function workers(): Plugin {
   };
 }
 
-// Adds the article without its figures, a file for each language.
+// Adds the article without its figures, a file for each language, and its contents to the page.
 const texts: Plugin = {
   name: 'texts',
   apply: 'build',
+  transformIndexHtml: async () => [{ tag: 'noscript', children: await contents(), injectTo: 'body' }],
   async generateBundle(_, bundle) {
-    const styles = Object.keys(bundle).filter((file) => /assets\/index-.*\.css$/.test(file));
+    const styles = Object.keys(bundle)
+      .filter((file) => /assets\/index-.*\.css$/.test(file))
+      .map((file) => `./${file}`);
     const render = (file: string): string => mathmlOf(readFileSync(file, 'utf8'));
-    for (const [language, tag] of [
-      ['en', 'en'],
-      ['zh', 'zh-Hans'],
-    ] as const) {
-      const source = await textPage(
-        language,
-        tag,
-        styles.map((file) => `./${file}`),
-        render,
-      );
+    for (const language of Object.keys(tags) as (keyof typeof tags)[]) {
+      const source = await textPage(language, styles, render);
       this.emitFile({ type: 'asset', fileName: `text.${language}.html`, source });
     }
   },

@@ -449,9 +449,9 @@ test('what was seen before a link was followed is not told of where it leads', a
 });
 
 test('without scripts the page leads to its text, which has every paragraph of the page', async () => {
-  for (const [locale, lang] of [
-    ['en-US', 'en'],
-    ['zh-CN', 'zh'],
+  for (const [locale, lang, tag] of [
+    ['en-US', 'en', 'en'],
+    ['zh-CN', 'zh', 'zh-Hans'],
   ]) {
     const live = await open(browser, site.address, { locale });
     await bring(live.page);
@@ -465,14 +465,27 @@ test('without scripts the page leads to its text, which has every paragraph of t
     const context = await contextOf(browser, { locale, javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(site.address);
-    assert.match(await page.locator('h1').textContent(), /How attention knows.*注意力/);
-    await page.locator(`a[href="./text.${lang}.html"]`).click();
+    const opening = await page.locator(`section[lang=${tag}] :is(h1, .lede)`).allTextContents();
+    assert.ok(opening.length === 2 && opening.every((each) => paragraphs.includes(each)), `${opening}`);
+    const contents = await page
+      .locator('li a')
+      .evaluateAll((links) => links.map((link) => [link.hash, link.textContent]));
+    await page.locator(`a[href="text.${lang}.html"]`).click();
     await page.waitForURL(/text/);
     const text = (await page.locator('main').textContent()).replace(/\s+/g, ' ');
     assert.ok(paragraphs.length > 150);
     const missing = paragraphs.filter((each) => !text.includes(each.replace(/\s+/g, ' ').trim()));
     assert.deepEqual(missing, []);
     assert.ok((await page.locator('math').count()) > 20);
+    const headings = await page
+      .locator('.chapter')
+      .evaluateAll((all) => all.map((each) => [`#${each.id}`, each.querySelector('h2').textContent]));
+    assert.equal(headings.length, chapterIds.length);
+    for (const each of headings)
+      assert.ok(
+        contents.some((link) => String(link) === String(each)),
+        `${each}`,
+      );
     await context.close();
   }
 });
