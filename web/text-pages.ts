@@ -9,7 +9,7 @@ import { marked, raised } from './src/ui/markup.ts';
 type Everything = typeof import('./src/chapters/texts.ts');
 
 const live = { en: 'With live figures', zh: '带现场计算的图' };
-const still = { en: 'Without JavaScript: the text', zh: '没有 JavaScript：只看文字' };
+const still = { en: 'The text alone', zh: '只看文字' };
 
 /** The languages of the page, and what HTML calls them. */
 export const tags = { en: 'en', zh: 'zh-Hans' } as const;

@@ -45,9 +45,9 @@ const themeIcons: Record<Theme, { readonly radius: number; readonly path: string
   auto: { radius: 8, path: 'M12 4a8 8 0 0 0 0 16z' },
   light: {
     radius: 4.5,
-    path: 'M12 2v2.500M12 19.500V22M2 12h2.500M19.5 12H22M5 5l1.7 1.700M17.3 17.3 19 19M5 19l1.7-1.700M17.3 6.7 19 5',
+    path: 'M12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3 19 19M5 19l1.7-1.7M17.3 6.7 19 5',
   },
-  dark: { radius: 0, path: 'M20 14.200A8.5 8.5 0 1 1 9.8 4a6.8 6.8 0 0 0 10.2 10.200z' },
+  dark: { radius: 0, path: 'M20 14.2A8.5 8.5 0 1 1 9.8 4a6.8 6.8 0 0 0 10.2 10.2z' },
 };
 
 function icon(look: string, radius: number, path: string): SVGElement {

@@ -5,7 +5,8 @@
 import { pause } from './pause';
 
 const calm = 1500; // ms after the last change
-const step = 16; // ms before each part
+const step = 16; // ms before the next parts
+const share = 8; // ms of layout, after which they wait
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
 
@@ -14,10 +15,15 @@ export async function wake(): Promise<void> {
   clearTimeout(timer);
   turn += 1;
   const mine = turn;
-  for (const part of document.querySelectorAll('.resting')) {
-    await pause(step);
-    if (mine !== turn) return;
+  let end = 0;
+  for (const part of document.querySelectorAll<HTMLElement>('.resting')) {
+    if (performance.now() > end) {
+      await pause(step);
+      if (mine !== turn) return;
+      end = performance.now() + share;
+    }
     part.classList.remove('resting');
+    void part.offsetHeight; // lays it out
   }
 }
 

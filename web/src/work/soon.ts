@@ -1,9 +1,11 @@
-// Small pieces of work, one after the other, with room for the reader between any two: none of them may take longer
-// than a frame or two, and together they may.
+// Small pieces of work, with room for the reader between them: none of them may take longer than a frame or two, and
+// together they may.
 import { pause } from './pause';
 
-// Milliseconds before each piece, in which the one before is laid out and drawn: together they would make a long frame.
+// Milliseconds in which what was done is laid out and drawn: all of it together would make a long frame. A frame costs as
+// much as many pieces, so that those of less than `share` have one in common.
 const frame = 16;
+const share = 8;
 const queue: (() => void)[] = [];
 let running: Promise<void> | undefined;
 
@@ -17,16 +19,13 @@ function attempt(work: () => void): void {
 }
 
 async function run(): Promise<void> {
-  try {
-    for (;;) {
-      await pause(frame);
-      const work = queue.shift();
-      if (work === undefined) return;
-      attempt(work);
-    }
-  } finally {
-    running = undefined;
+  for (let end = 0; ; attempt(queue.shift() as () => void)) {
+    if (queue.length > 0 && performance.now() < end) continue;
+    await pause(frame);
+    if (queue.length === 0) break;
+    end = performance.now() + share;
   }
+  running = undefined;
 }
 
 /** Does a piece of work when its turn comes. */
