@@ -91,12 +91,13 @@ struct Part {
 }
 
 // multiply(part) for all of a product with k inputs, split over threads: by columns, each part of which packs
-// all rows, so that it has many where there are many rows; by rows where there are too few columns for that.
+// all rows, but for few, so that it has many where there are many rows; by rows where there are too few
+// columns for that.
 template <class Multiply>
-void inParts(const Part& all, size_t k, const Multiply& multiply) {
+void inParts(const Part& all, size_t k, size_t few_rows, const Multiply& multiply) {
   const size_t panels = all.panels.end;
   const size_t fair = std::clamp(panels / threadsFor(panels, 1), kNarrowPart, kWidePart);
-  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > kGemvRows ? fair : 1);
+  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > few_rows ? fair : 1);
   const size_t row_grain = std::max(grainOf(all.n * k), kRowBlock);  // speed alone
   const bool by_rows =
       kHasThreads && panels / panel_grain < std::min(threadsFor(panels, 1), all.rows / row_grain);
@@ -111,24 +112,38 @@ void inParts(const Part& all, size_t k, const Multiply& multiply) {
   });
 }
 
+// Inputs first .. end of a part's rows, in tiles of kGemmDepth inputs: [blocks][rows * depth].
+[[gnu::noinline]] void packRows(float* packed, const Part& part, const Tiles& tiles, size_t first,
+                                size_t end) {
+  for (size_t l = first; l < end; l += kGemmDepth) {
+    const size_t depth = std::min(kGemmDepth, end - l);
+    for (size_t t = 0; t < tiles.count; ++t) {
+      const size_t start = tiles.start(t);
+      packTile(packed + (l - first) * part.rows + start * depth, part.a + start * part.a_stride + l,
+               part.a_stride, tiles.start(t + 1) - start, depth);
+    }
+  }
+}
+
 // panels(p, l, depth, scratch) is panel p from l on as floats [depth][kPanel], in scratch or wherever they
-// are.
+// are. As many inputs of the rows are packed as there is room for, so that a panel is read far along at a
+// time.
 template <class Panels>
 void multiplyRows(const Part& part, size_t k, bool accumulate, const Panels& panels) {
   alignas(kAlignment) float packed[kRowBlock * kGemmDepth];
   alignas(kAlignment) float scratch[kPanel * kGemmDepth];
   const Tiles tiles(part.rows);
-  for (size_t l = 0; l < k; l += kGemmDepth) {
-    const size_t depth = std::min(kGemmDepth, k - l);
-    for (size_t t = 0; t < tiles.count; ++t) {
-      const size_t start = tiles.start(t);
-      packTile(packed + start * depth, part.a + start * part.a_stride + l, part.a_stride,
-               tiles.start(t + 1) - start, depth);
-    }
+  const size_t room = kRowBlock / part.rows * kGemmDepth;  // speed alone
+  for (size_t first = 0; first < k; first += room) {
+    const size_t end = std::min(k, first + room);
+    packRows(packed, part, tiles, first, end);
     for (size_t p = part.panels.first; p < part.panels.end; ++p) {
-      const float* panel = panels(p, l, depth, scratch);
-      multiplyPanel(part.out + p * kPanel, part.out_stride, accumulate || l > 0, tiles, packed, panel, depth,
-                    std::min(kPanel, part.n - p * kPanel));
+      for (size_t l = first; l < end; l += kGemmDepth) {
+        const size_t depth = std::min(kGemmDepth, end - l);
+        multiplyPanel(part.out + p * kPanel, part.out_stride, accumulate || l > 0, tiles,
+                      packed + (l - first) * part.rows, panels(p, l, depth, scratch), depth,
+                      std::min(kPanel, part.n - p * kPanel));
+      }
     }
   }
 }
@@ -153,23 +168,26 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
   const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
     return w.floats(p, l, depth, scratch);
   };
-  inParts({out, out_stride, a, a_stride, m, {0, w.panels()}, w.rows()}, k, [&](const Part& part) {
-    if (!w.inFloats() && k > 0) {
-      multiplyCodes(part.out, out_stride, part.a, a_stride, w, part.panels, part.rows, options.accumulate);
-      finishRows(part, options);
-      return;
-    }
-    inRowBlocks(part, [&](const Part& rows) {
-      if (k == 0) {
-        if (!options.accumulate) clearRows(rows);
-      } else if (rows.rows <= kGemvRows && !formatOf(w.type()).hasCodes()) {
-        gemv(rows.out, out_stride, rows.a, a_stride, w, rows.panels, rows.rows, options.accumulate);
-      } else {
-        multiplyRows(rows, k, options.accumulate, panels);
-      }
-      finishRows(rows, options);
-    });
-  });
+  const WeightFormat& format = formatOf(w.type());
+  inParts({out, out_stride, a, a_stride, m, {0, w.panels()}, w.rows()}, k, format.few_rows,
+          [&](const Part& part) {
+            if (!w.inFloats() && k > 0) {
+              multiplyCodes(part.out, out_stride, part.a, a_stride, w, part.panels, part.rows,
+                            options.accumulate);
+              finishRows(part, options);
+              return;
+            }
+            inRowBlocks(part, [&](const Part& rows) {
+              if (k == 0) {
+                if (!options.accumulate) clearRows(rows);
+              } else if (rows.rows <= format.few_rows && !format.hasCodes()) {
+                gemv(rows.out, out_stride, rows.a, a_stride, w, rows.panels, rows.rows, options.accumulate);
+              } else {
+                multiplyRows(rows, k, options.accumulate, panels);
+              }
+              finishRows(rows, options);
+            });
+          });
 }
 
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const MatrixView& b, size_t m,
@@ -190,7 +208,7 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
     return static_cast<const float*>(scratch);
   };
   const PanelRange all = {0, (n + kPanel - 1) / kPanel};
-  inParts({out, out_stride, a, a_stride, m, all, n}, b.rows, [&](const Part& part) {
+  inParts({out, out_stride, a, a_stride, m, all, n}, b.rows, 0, [&](const Part& part) {
     inRowBlocks(part, [&](const Part& rows) {
       if (b.rows == 0 && !options.accumulate) clearRows(rows);
       multiplyRows(rows, b.rows, options.accumulate, panels);

@@ -101,14 +101,24 @@ void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const 
     Format::withQuickReader(w.finite(), below, [&](auto reader) {
       // Eight sums are in the making at a time: fewer wait for each other.
       constexpr size_t kPanels = decltype(reader)::kPanels;
-      size_t p = panels.first;
-      for (; m == 1 && p + kPanels <= panels.end; p += kPanels)
-        multiplyColumns<Format, 1, kPanels>(out, out_stride, accumulate, a, a_stride, w, p, reader);
-      // A panel that is left of one row is multiplied as that of two, which are the same.
-      const size_t second = m - 1;
-      for (; p < panels.end; ++p)
-        multiplyColumns<Format, 2, 1>(out, second * out_stride, accumulate, a, second * a_stride, w, p,
-                                      reader);
+      constexpr size_t kTogether = decltype(reader)::kTogether;
+      const auto multiply = [&]<size_t Rows, size_t Panels>(size_t r, size_t stride, size_t p) {
+        multiplyColumns<Format, Rows, Panels>(out + r * out_stride, stride * out_stride, accumulate,
+                                              a + r * a_stride, stride * a_stride, w, p, reader);
+      };
+      for (size_t p = panels.first; p < panels.end; p += kPanels) {
+        const size_t end = std::min(p + kPanels, panels.end);
+        for (size_t r = 0; r < m;) {
+          const bool alone = kTogether == 1 || r + 1 == m;
+          if (alone && end - p == kPanels) {
+            multiply.template operator()<1, kPanels>(r, 1, p);
+          } else {
+            // A panel that is left of one row is multiplied as that of two, which are the same.
+            for (size_t q = p; q < end; ++q) multiply.template operator()<2, 1>(r, alone ? 0 : 1, q);
+          }
+          r += alone ? 1 : 2;
+        }
+      }
     });
   });
 }

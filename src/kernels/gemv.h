@@ -1,4 +1,4 @@
-// The product for one or two rows, as in decoding: bound by how fast weights are read, each once.
+// The product for few rows, as in decoding: bound by how fast weights are read, as they lie there.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,9 @@
 
 namespace ropewalk {
 
-inline constexpr size_t kGemvRows = 2;
-
-// gemm's sums, to the bit, for 1 <= m <= kGemvRows rows and the columns of out of some panels: out[i, j] (+)=
-// sum_l a[i, l] w[j, l], added if `accumulate`. k > 0, and w in a format of numbers.
+// gemm's sums, to the bit, for m > 0 rows, of which the format has faster at most `few_rows`, and the columns
+// of out of some panels: out[i, j] (+)= sum_l a[i, l] w[j, l], added if `accumulate`. k > 0, and w in a
+// format of numbers.
 void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w,
           PanelRange panels, size_t m, bool accumulate);
 

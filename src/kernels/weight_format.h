@@ -16,6 +16,7 @@
 //   kHeadBytes, kPanelBytes  bytes of the head, and of one block of all rows. Zeros are weights of 0
 //   pack(panel, r, rows, l, n, from, stride)  `rows` rows from r on, from input l on = the n weights of the
 //                            blocks at `from`, `from` + stride, ..., in bytes
+//   kFewRows                 products of at most so many rows read panels as they are and pack nothing
 //   finite(panel, l, n)      whether withReader may count on n inputs from l on to have finite weights
 //
 // Formats of numbers are read weight by weight:
@@ -30,7 +31,9 @@
 //   read(at, i, scales, rows)  rows [kStep] = the weights of inputs i, i + 1, ... of the run, by columns
 //   input(x)                 what they are to be multiplied by for an input of x
 //   inOrder(sums)            puts the sums of a panel's columns in order
-//   kPanels                  panels that a product of one row reads side by side
+//   kPanels, kTogether       panels that a product of one row reads side by side, and the most rows, 1 or 2,
+//   that
+//                            one of several reads a panel for
 //
 // Formats of codes, kernels/formats/block.h, are decoded block by block, so that one product serves them all:
 //   kCodes                   how their codes are read
@@ -87,6 +90,7 @@ struct WeightFormat {
   size_t block_bytes;
   size_t head_bytes;
   size_t panel_bytes;
+  size_t few_rows;
   bool row_scales;
   float end;
   bool holds_infinity;
@@ -102,8 +106,9 @@ struct WeightFormat {
 
 template <class... Formats>
 consteval std::array<WeightFormat, sizeof...(Formats)> tableOf(FormatList<Formats...>) {
-  return {{{Formats::kType, Formats::kBlock, Formats::kBlockBytes, Formats::kHeadBytes, Formats::kPanelBytes,
-            Formats::kRowScales, Formats::kEnd, Formats::kHoldsInfinity, Formats::kCodes}...}};
+  return {
+      {{Formats::kType, Formats::kBlock, Formats::kBlockBytes, Formats::kHeadBytes, Formats::kPanelBytes,
+        Formats::kFewRows, Formats::kRowScales, Formats::kEnd, Formats::kHoldsInfinity, Formats::kCodes}...}};
 }
 
 inline constexpr auto kWeightFormats = tableOf(WeightFormats());

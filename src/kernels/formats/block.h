@@ -93,6 +93,7 @@ struct BlockFormat {
   static constexpr size_t kBlock = Weights;
   static constexpr size_t kBlockBytes = Bytes;
   static constexpr size_t kHeadBytes = 0;
+  static constexpr size_t kFewRows = 2;
   static constexpr size_t kPanelBytes = kPanel * Bytes;
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = false;

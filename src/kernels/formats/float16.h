@@ -17,6 +17,7 @@ struct Float16Reader : PlainReader {
 // product to the bit where that does not overflow.
 struct QuickFloat16Reader : PlainReader {
   static constexpr float kInputEnd = 0x1p15f;
+  static constexpr size_t kTogether = 1;  // speed alone
   simd::F16Constants constants;
   void read(const uint16_t* p, size_t i, Scales, PanelRow (&rows)[kStep]) const {
     for (size_t v = 0; v < kPanelVectors; ++v)

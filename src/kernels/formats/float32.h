@@ -15,6 +15,7 @@ struct Float32Reader : PlainReader {
 
 struct Float32Format : NumberFormat<float, Float32Reader> {
   static constexpr WeightType kType = WeightType::kFloat32;
+  static constexpr size_t kFewRows = 8;  // speed alone
   static constexpr float kEnd = std::numeric_limits<float>::infinity();
   static void widen(const unsigned char* from, size_t n, float* out) {
     if (n > 0) std::memcpy(out, from, n * sizeof(float));

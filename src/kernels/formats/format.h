@@ -18,6 +18,7 @@ struct PlainReader {
   static constexpr size_t kRun = kGemmDepth;
   static constexpr size_t kStep = 1;
   static constexpr size_t kPanels = 2;
+  static constexpr size_t kTogether = 2;
   struct Scales {};
   Scales scales(const unsigned char*, size_t) const { return {}; }
   simd::f32x4 input(simd::f32x4 x) const { return x; }
@@ -28,6 +29,7 @@ struct PlainReader {
 template <class Reader>
 struct PlainFormat {
   static constexpr size_t kHeadBytes = 0;
+  static constexpr size_t kFewRows = 2;
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = true;
   static constexpr BlockCodes kCodes = {};

@@ -173,7 +173,7 @@ TEST_CASE("A row of a product does not depend on the other rows", "[kernels]") {
     const std::vector<float> whole = product(a, packed, kM, options);
     int misses = 0;
     for (size_t first = 0; first < kM; first += 7) {
-      for (size_t rows = 1; first + rows <= kM && rows < 14; ++rows) {
+      for (size_t rows = 1; first + rows <= kM && rows < 20; ++rows) {
         const std::vector<float> part(a.begin() + static_cast<ptrdiff_t>(first * kK),
                                       a.begin() + static_cast<ptrdiff_t>((first + rows) * kK));
         const std::vector<float> out = product(part, packed, rows, options);
@@ -194,7 +194,7 @@ TEST_CASE("A product with weights of any type is that with the numbers they stan
         std::vector<float> seen(n * k);
         for (size_t j = 0; j < n; ++j) packed.row(j, seen.data() + j * k);
         const PackedMatrix wide = packedFrom(seen, n, k);
-        for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 13}) {
+        for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 13, 17}) {
           const std::vector<float> a = random.floats(m * k);
           INFO("type " << static_cast<int>(format.type) << ", n = " << n << ", k = " << k << ", m = " << m);
           CHECK(sameBits(product(a, packed, m), product(a, wide, m)));
@@ -204,7 +204,8 @@ TEST_CASE("A product with weights of any type is that with the numbers they stan
   }
 }
 
-TEST_CASE("One row's product has those bits for inputs of any size", "[kernels]") {
+TEST_CASE("A product of few rows has those bits for inputs of any size", "[kernels]") {
+  constexpr size_t kM = 20;  // more than any format calls few
   constexpr size_t kN = 24;
   constexpr size_t kK = 40;
   Random random(11);
@@ -214,10 +215,10 @@ TEST_CASE("One row's product has those bits for inputs of any size", "[kernels]"
     const PackedMatrix packed = packedFrom(w, kN, kK, format.type);
     for (const float size :
          {0x1p-148f, 0x1p-130f, 1.0f, 32767.9f, 32768.0f, 65536.0f, 0x1p100f, kInfinity, kNaN}) {
-      for (const size_t rows : std::initializer_list<size_t>{1, 2}) {
-        std::vector<float> a = random.floats(3 * kK);
+      for (size_t rows = 1; rows < kM; ++rows) {
+        std::vector<float> a = random.floats(kM * kK);
         for (size_t r = 0; r < rows; ++r) a[r * kK + 7 + r] = size;
-        const std::vector<float> whole = product(a, packed, 3);
+        const std::vector<float> whole = product(a, packed, kM);
         a.resize(rows * kK);
         const std::vector<float> out = product(a, packed, rows);
         int misses = 0;
@@ -274,7 +275,7 @@ TEST_CASE("A product with a matrix as it lies is that with it packed, whatever t
 
 TEST_CASE("A product can be added to what out holds", "[kernels]") {
   Random random(11);
-  for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 20}) {
+  for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 8, 20}) {
     for (const size_t k : std::initializer_list<size_t>{7, 600}) {
       constexpr size_t kN = 21;
       const std::vector<float> a = random.floats(m * k);
@@ -301,6 +302,29 @@ TEST_CASE("A product can be added to what out holds", "[kernels]") {
       }
       INFO("m = " << m << ", k = " << k);
       CHECK(worst.share() <= 1);
+    }
+  }
+}
+
+TEST_CASE("What few rows are added to has the bits that it has among many rows", "[kernels]") {
+  constexpr size_t kM = 20;  // more than any format calls few
+  constexpr size_t kN = 53;
+  constexpr size_t kK = 300;
+  Random random(12);
+  const std::vector<float> a = random.floats(kM * kK);
+  const std::vector<float> w = random.floats(kN * kK);
+  const std::vector<float> before = random.floats(kM * kN);
+  for (const WeightFormat& format : kWeightFormats) {
+    const PackedMatrix packed = packedFrom(w, kN, kK, format.type);
+    std::vector<float> whole = before;
+    gemm(whole.data(), kN, a.data(), kK, packed, kM, {true, nullptr, nullptr});
+    for (size_t rows = 1; rows < kM; ++rows) {
+      std::vector<float> out = before;
+      gemm(out.data(), kN, a.data(), kK, packed, rows, {true, nullptr, nullptr});
+      INFO("type " << static_cast<int>(format.type) << ", rows " << rows);
+      CHECK(std::equal(out.begin() + static_cast<ptrdiff_t>(rows * kN), out.end(),
+                       before.begin() + static_cast<ptrdiff_t>(rows * kN)));
+      CHECK(sameBits(out.data(), whole.data(), rows * kN));
     }
   }
 }
