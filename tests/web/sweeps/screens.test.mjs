@@ -107,6 +107,7 @@ test('with larger letters or letters spaced apart a small screen has no sideways
     [lang, 320, {}],
     [lang, 320, { rules: spaced }],
     [lang, 360, { standard: 24 }],
+    [lang, 320, { standard: 32 }],
     [lang, 360, { standard: 32 }],
   ])) {
     const { page, close } = await open(browser, site.address, {
