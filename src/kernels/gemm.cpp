@@ -169,25 +169,24 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
     return w.floats(p, l, depth, scratch);
   };
   const WeightFormat& format = formatOf(w.type());
-  inParts({out, out_stride, a, a_stride, m, {0, w.panels()}, w.rows()}, k, format.few_rows,
-          [&](const Part& part) {
-            if (!w.inFloats() && k > 0) {
-              multiplyCodes(part.out, out_stride, part.a, a_stride, w, part.panels, part.rows,
-                            options.accumulate);
-              finishRows(part, options);
-              return;
-            }
-            inRowBlocks(part, [&](const Part& rows) {
-              if (k == 0) {
-                if (!options.accumulate) clearRows(rows);
-              } else if (rows.rows <= format.few_rows && !format.hasCodes()) {
-                gemv(rows.out, out_stride, rows.a, a_stride, w, rows.panels, rows.rows, options.accumulate);
-              } else {
-                multiplyRows(rows, k, options.accumulate, panels);
-              }
-              finishRows(rows, options);
-            });
-          });
+  const size_t few = format.few_rows;
+  inParts({out, out_stride, a, a_stride, m, {0, w.panels()}, w.rows()}, k, few, [&](const Part& part) {
+    if (!w.inFloats() && k > 0) {
+      multiplyCodes(part.out, out_stride, part.a, a_stride, w, part.panels, part.rows, options.accumulate);
+      finishRows(part, options);
+      return;
+    }
+    inRowBlocks(part, [&](const Part& rows) {
+      if (k == 0) {
+        if (!options.accumulate) clearRows(rows);
+      } else if (rows.rows <= few && !format.hasCodes()) {
+        gemv(rows.out, out_stride, rows.a, a_stride, w, rows.panels, rows.rows, options.accumulate);
+      } else {
+        multiplyRows(rows, k, options.accumulate, panels);
+      }
+      finishRows(rows, options);
+    });
+  });
 }
 
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const MatrixView& b, size_t m,

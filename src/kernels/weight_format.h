@@ -31,9 +31,8 @@
 //   read(at, i, scales, rows)  rows [kStep] = the weights of inputs i, i + 1, ... of the run, by columns
 //   input(x)                 what they are to be multiplied by for an input of x
 //   inOrder(sums)            puts the sums of a panel's columns in order
-//   kPanels, kTogether       panels that a product of one row reads side by side, and the most rows, 1 or 2,
-//   that
-//                            one of several reads a panel for
+//   kPanels                  panels that a product of one row reads side by side
+//   kTogether                rows, 1 or 2, for which a product of several reads a panel at a time
 //
 // Formats of codes, kernels/formats/block.h, are decoded block by block, so that one product serves them all:
 //   kCodes                   how their codes are read

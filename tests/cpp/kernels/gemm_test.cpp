@@ -1,5 +1,6 @@
 #include "kernels/gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,10 @@
 
 namespace ropewalk::test {
 namespace {
+
+constexpr size_t kMoreThanFew = 20;
+static_assert(std::ranges::all_of(kWeightFormats,
+                                  [](const WeightFormat& format) { return format.few_rows < kMoreThanFew; }));
 
 PackedMatrix packedFrom(const std::vector<float>& w, size_t n, size_t k,
                         WeightType stored = WeightType::kFloat32, bool in_floats = false) {
@@ -205,7 +210,7 @@ TEST_CASE("A product with weights of any type is that with the numbers they stan
 }
 
 TEST_CASE("A product of few rows has those bits for inputs of any size", "[kernels]") {
-  constexpr size_t kM = 20;  // more than any format calls few
+  constexpr size_t kM = kMoreThanFew;
   constexpr size_t kN = 24;
   constexpr size_t kK = 40;
   Random random(11);
@@ -307,7 +312,7 @@ TEST_CASE("A product can be added to what out holds", "[kernels]") {
 }
 
 TEST_CASE("What few rows are added to has the bits that it has among many rows", "[kernels]") {
-  constexpr size_t kM = 20;  // more than any format calls few
+  constexpr size_t kM = kMoreThanFew;
   constexpr size_t kN = 53;
   constexpr size_t kK = 300;
   Random random(12);
