@@ -11,10 +11,6 @@ type Everything = typeof import('./src/chapters/texts.ts');
 const live = { en: 'With live figures', zh: '带现场计算的图' };
 const still = { en: 'The text alone', zh: '只看文字' };
 
-/** The languages of the page, and what HTML calls them. */
-export const tags = { en: 'en', zh: 'zh-Hans' } as const;
-type Language = keyof typeof tags;
-
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
@@ -114,49 +110,67 @@ function chapterHtml(
     .join('\n');
 }
 
-async function textsIn(language: Language) {
-  const { module } = await runnerImport<Everything>(here('src/chapters/texts.ts'), { configFile: false });
-  const frame = module.frameIn(language);
-  if (frame === undefined) throw new Error(`no texts in ${language}`);
-  const chapters = chapterIds.map((id) => ({ id, ...module.chapterTexts(id, language) }));
-  return { frame, title: escaped(frame.page.title.join('')), chapters };
+let everything: Promise<Everything> | undefined;
+
+// Each language with its texts.
+async function inLanguages() {
+  everything ??= runnerImport<Everything>(here('src/chapters/texts.ts'), { configFile: false }).then(
+    ({ module }) => module,
+  );
+  const { languages, languageTags, frameIn, chapterTexts } = await everything;
+  return languages.map((language) => {
+    const frame = frameIn(language);
+    if (frame === undefined) throw new Error(`no texts in ${language}`);
+    return {
+      language,
+      tag: languageTags[language],
+      file: `text.${language}.html`,
+      frame,
+      title: escaped(frame.page.title.join('')),
+      chapters: chapterIds.map((id) => ({ id, ...chapterTexts(id, language) })),
+    };
+  });
+}
+
+type InLanguage = Awaited<ReturnType<typeof inLanguages>>[number];
+
+function sectionOf({ language, tag, file, frame, title, chapters }: InLanguage): string {
+  const items = chapters.map(
+    (each) => `<li><a href="${file}#chapter-${each.id}">${escaped(each.title ?? '')}</a></li>`,
+  );
+  return `<section class="opening prose" lang="${tag}"><h1>${title}</h1><p class="lede">${rich(frame.page.lede)}</p><p><a href="${file}">${still[language]}</a></p><ol>${items.join('')}</ol></section>`;
 }
 
 /** What index.html says before any script runs: what the page is about and its chapters, in each language. */
 export async function contents(): Promise<string> {
-  const sections: string[] = [];
-  for (const language of Object.keys(tags) as Language[]) {
-    const { frame, title, chapters } = await textsIn(language);
-    const file = `text.${language}.html`;
-    const items = chapters.map(
-      (each) => `<li><a href="${file}#chapter-${each.id}">${escaped(each.title ?? '')}</a></li>`,
-    );
-    sections.push(
-      `<section class="opening prose" lang="${tags[language]}"><h1>${title}</h1><p class="lede">${rich(frame.page.lede)}</p><p><a href="${file}">${still[language]}</a></p><ol>${items.join('')}</ol></section>`,
-    );
-  }
-  return `<main>${sections.join('')}</main>`;
+  return `<main>${(await inLanguages()).map(sectionOf).join('')}</main>`;
 }
 
 /**
- * The file for a language.
+ * The files, one for each language, by name.
  *
  * @param styles addresses of style sheets.
  * @param render makes MathML of a .tex file.
  */
-export async function textPage(
-  language: Language,
+export async function textPages(
   styles: readonly string[],
   render: (file: string) => string,
-): Promise<string> {
-  const { frame, title, chapters } = await textsIn(language);
+): Promise<ReadonlyMap<string, string>> {
+  return new Map((await inLanguages()).map((each) => [each.file, textPage(each, styles, render)]));
+}
+
+function textPage(
+  { language, tag, frame, title, chapters }: InLanguage,
+  styles: readonly string[],
+  render: (file: string) => string,
+): string {
   const sections = chapters.map(({ id, title: heading = '', texts }) => {
     const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
     const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
     return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}\n${back}\n</div></section>`;
   });
   return `<!doctype html>
-<html lang="${tags[language]}">
+<html lang="${tag}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

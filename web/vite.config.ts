@@ -6,7 +6,7 @@ import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 import { firstView } from './first-view.ts';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
-import { contents, tags, textPage } from './text-pages.ts';
+import { contents, textPages } from './text-pages.ts';
 import { typeface } from './typeface.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -112,9 +112,8 @@ const texts: Plugin = {
       .filter((file) => /assets\/index-.*\.css$/.test(file))
       .map((file) => `./${file}`);
     const render = (file: string): string => mathmlOf(readFileSync(file, 'utf8'));
-    for (const language of Object.keys(tags) as (keyof typeof tags)[]) {
-      const source = await textPage(language, styles, render);
-      this.emitFile({ type: 'asset', fileName: `text.${language}.html`, source });
+    for (const [fileName, source] of await textPages(styles, render)) {
+      this.emitFile({ type: 'asset', fileName, source });
     }
   },
 };

@@ -2,6 +2,8 @@
 import type { ChapterSource } from '../figure/chapter';
 import type { FrameTexts } from '../i18n/texts';
 
+export { languages, languageTags } from '../i18n/language';
+
 const [frames, chapters, sources] = [
   import.meta.glob<FrameTexts>('../i18n/{en,zh}.ts', { eager: true }),
   import.meta.glob<Readonly<Record<string, unknown>>>('./*/i18n/*.ts', { eager: true, import: 'texts' }),

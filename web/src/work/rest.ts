@@ -2,11 +2,9 @@
 // screen rests: the browser neither lays it out nor paints it with every frame (content-visibility in article.css). Then
 // it wakes, a little at a time, and all of the page is there again, as for a printer or a picture of the whole: no event
 // that comes in time for a picture tells of it.
-import { pause } from './pause';
+import { settled, soon } from './soon';
 
 const calm = 1500; // ms after the last change
-const step = 16; // ms before the next parts
-const share = 8; // ms of layout, after which they wait
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
 
@@ -15,16 +13,14 @@ export async function wake(): Promise<void> {
   clearTimeout(timer);
   turn += 1;
   const mine = turn;
-  let end = 0;
   for (const part of document.querySelectorAll<HTMLElement>('.resting')) {
-    if (performance.now() > end) {
-      await pause(step);
+    soon(() => {
       if (mine !== turn) return;
-      end = performance.now() + share;
-    }
-    part.classList.remove('resting');
-    void part.offsetHeight; // lays it out
+      part.classList.remove('resting');
+      void part.offsetHeight; // lays it out
+    });
   }
+  await settled();
 }
 
 /** Tells that something changes: for a while chapters and figures rest. */

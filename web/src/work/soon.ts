@@ -19,11 +19,14 @@ function attempt(work: () => void): void {
 }
 
 async function run(): Promise<void> {
-  for (let end = 0; ; attempt(queue.shift() as () => void)) {
-    if (queue.length > 0 && performance.now() < end) continue;
-    await pause(frame);
-    if (queue.length === 0) break;
-    end = performance.now() + share;
+  for (let end = 0; ; ) {
+    if (queue.length === 0 || performance.now() > end) {
+      await pause(frame);
+      end = performance.now() + share;
+    }
+    const work = queue.shift();
+    if (work === undefined) break;
+    attempt(work);
   }
   running = undefined;
 }
