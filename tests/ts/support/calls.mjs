@@ -454,7 +454,7 @@ export async function makeCalls(only) {
         fetchByPositionTask: { tokens: 6, vocab: 12, seed: 1, places: 3 },
         inductionTask: { vocab: 12, tokens: 12, seed: 1, period: [3, 6] },
         reverseTask: { vocab: 6, tokens: 7, seed: 1 },
-        skipLanguageTask: { vocab: 6, tokens: 6, seed: 1 },
+        skipLanguageTask: { vocab: 2, tokens: 64, seed: 1 },
         sortTask: { vocab: 6, tokens: 7, seed: 1 },
       }).map(([name, options]) => [name, [() => training, () => [options]]]),
     ),
