@@ -1,5 +1,5 @@
-// The article without its figures, as an HTML file for each language: for readers without scripts, and for whoever reads
-// the page without running it. The contents in index.html lead there.
+// The article without its figures, for readers without scripts, and for whoever reads the page without running it: in one
+// language in index.html, in the others in files of their own, to which it leads.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';
@@ -8,8 +8,8 @@ import { marked, raised } from './src/ui/markup.ts';
 
 type Everything = typeof import('./src/chapters/texts.ts');
 
+const inPage = 'en'; // what index.html says it is in
 const live = { en: 'With live figures', zh: '带现场计算的图' };
-const still = { en: 'The text alone', zh: '只看文字' };
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -124,7 +124,7 @@ async function inLanguages() {
     return {
       language,
       tag: languageTags[language],
-      file: `text.${language}.html`,
+      file: language === inPage ? './' : `text.${language}.html`,
       frame,
       title: escaped(frame.page.title.join('')),
       chapters: chapterIds.map((id) => ({ id, ...chapterTexts(id, language) })),
@@ -134,41 +134,57 @@ async function inLanguages() {
 
 type InLanguage = Awaited<ReturnType<typeof inLanguages>>[number];
 
-function sectionOf({ language, tag, file, frame, title, chapters }: InLanguage): string {
-  const items = chapters.map(
-    (each) => `<li><a href="${file}#chapter-${each.id}">${escaped(each.title ?? '')}</a></li>`,
-  );
-  return `<section class="opening prose" lang="${tag}"><h1>${title}</h1><p class="lede">${rich(frame.page.lede)}</p><p><a href="${file}">${still[language]}</a></p><ol>${items.join('')}</ol></section>`;
+type Render = (file: string) => string;
+
+function articleIn({ language, frame, title, chapters }: InLanguage, render: Render, links: string): string {
+  const sections = chapters.map(({ id, title: heading = '', texts }) => {
+    const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
+    const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
+    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}${language === inPage ? '' : `\n${back}`}\n</div></section>`;
+  });
+  return `<main>
+<div class="opening prose">
+<h1>${title}</h1>
+<p class="lede">${rich(frame.page.lede)}</p>
+${links}
+</div>
+${sections.join('\n')}
+</main>`;
 }
 
-/** What index.html says before any script runs: what the page is about and its chapters, in each language. */
-export async function contents(): Promise<string> {
-  return `<main>${(await inLanguages()).map(sectionOf).join('')}</main>`;
+// Where the article is in the other languages.
+const linksFrom = (language: string, all: readonly InLanguage[]): string =>
+  all
+    .filter((each) => each.language !== language)
+    .map(({ tag, file, title }) => `<p><a href="${file}" lang="${tag}" hreflang="${tag}">${title}</a></p>`)
+    .join('\n');
+
+/**
+ * The article as index.html has it before any script runs.
+ *
+ * @param render makes MathML of a .tex file.
+ */
+export async function textInPage(render: Render): Promise<string> {
+  const all = await inLanguages();
+  const own = all.find(({ language }) => language === inPage);
+  if (own === undefined) throw new Error(`no texts in ${inPage}`);
+  return articleIn(own, render, linksFrom(inPage, all));
 }
 
 /**
- * The files, one for each language, by name.
+ * The files of the other languages, by name.
  *
  * @param styles addresses of style sheets.
  * @param render makes MathML of a .tex file.
  */
-export async function textPages(
-  styles: readonly string[],
-  render: (file: string) => string,
-): Promise<ReadonlyMap<string, string>> {
-  return new Map((await inLanguages()).map((each) => [each.file, textPage(each, styles, render)]));
+export async function textPages(styles: readonly string[], render: Render): Promise<ReadonlyMap<string, string>> {
+  const all = await inLanguages();
+  const others = all.filter(({ language }) => language !== inPage);
+  return new Map(others.map((each) => [each.file, textPage(each, all, styles, render)]));
 }
 
-function textPage(
-  { language, tag, frame, title, chapters }: InLanguage,
-  styles: readonly string[],
-  render: (file: string) => string,
-): string {
-  const sections = chapters.map(({ id, title: heading = '', texts }) => {
-    const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
-    const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
-    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}\n${back}\n</div></section>`;
-  });
+function textPage(own: InLanguage, all: readonly InLanguage[], styles: readonly string[], render: Render): string {
+  const { language, tag, frame, title } = own;
   return `<!doctype html>
 <html lang="${tag}">
 <head>
@@ -179,13 +195,7 @@ function textPage(
 ${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
 </head>
 <body>
-<main>
-<div class="opening prose">
-<h1>${title}</h1>
-<p class="lede">${rich(frame.page.lede)}</p>
-</div>
-${sections.join('\n')}
-</main>
+${articleIn(own, render, linksFrom(language, all))}
 </body>
 </html>
 `;

@@ -6,7 +6,7 @@ import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 import { firstView } from './first-view.ts';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
-import { contents, textPages } from './text-pages.ts';
+import { textInPage, textPages } from './text-pages.ts';
 import { typeface } from './typeface.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -102,16 +102,16 @@ function workers(): Plugin {
   };
 }
 
-// Adds the article without its figures, a file for each language, and its contents to the page.
+// Adds the article without its figures to the page, and the files of the other languages.
+const render = (file: string): string => mathmlOf(readFileSync(file, 'utf8'));
 const texts: Plugin = {
   name: 'texts',
   apply: 'build',
-  transformIndexHtml: async () => [{ tag: 'noscript', children: await contents(), injectTo: 'body' }],
+  transformIndexHtml: async () => [{ tag: 'noscript', children: await textInPage(render), injectTo: 'body' }],
   async generateBundle(_, bundle) {
     const styles = Object.keys(bundle)
       .filter((file) => /assets\/index-.*\.css$/.test(file))
       .map((file) => `./${file}`);
-    const render = (file: string): string => mathmlOf(readFileSync(file, 'utf8'));
     for (const [fileName, source] of await textPages(styles, render)) {
       this.emitFile({ type: 'asset', fileName, source });
     }

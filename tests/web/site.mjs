@@ -60,6 +60,9 @@ function askAtEachStep() {
   };
 }
 
+/** What index.html has before the text for readers without scripts. */
+export const beforeText = (html) => html.subarray(0, html.indexOf('<noscript>'));
+
 /**
  * Serves build/web (made by `vite build web`) on a free port. `asked` contains the requested paths, and `hold` delays
  * answers.
@@ -70,8 +73,15 @@ function askAtEachStep() {
  * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
  *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
  * @param isCompressed answers in gzip.
+ * @param withoutText never sends what index.html has for readers without scripts, nor its end.
  */
-export async function serve({ under = '/', isPlain = false, inSteps = false, isCompressed = false } = {}) {
+export async function serve({
+  under = '/',
+  isPlain = false,
+  inSteps = false,
+  isCompressed = false,
+  withoutText = false,
+} = {}) {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
   const asked = new Set();
   const holds = new Set();
@@ -94,6 +104,10 @@ export async function serve({ under = '/', isPlain = false, inSteps = false, isC
       const type = known === undefined ? 'application/octet-stream' : `${known}; charset=utf-8`;
       const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
       response.writeHead(200, { 'content-type': type, ...encoding, ...headers });
+      if (withoutText && extname(file) === '.html') {
+        response.write(beforeText(body));
+        return;
+      }
       response.end(isCompressed ? gzipSync(body) : body);
     } catch {
       response.writeHead(404, headers).end();

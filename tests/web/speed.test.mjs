@@ -5,13 +5,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { chapterIds, onDemand } from '../../web/src/chapters/ids.js';
-import { bring, figureOf, frames, open, serve, until, withChromium } from './site.mjs';
+import { beforeText, bring, figureOf, frames, open, serve, until, withChromium } from './site.mjs';
 import { firstFigure } from './tasks.mjs';
 
 const { site, browser } = await withChromium();
 
 const folder = new URL('../../build/web/', import.meta.url);
-const sizeOf = async (path) => gzipSync(await readFile(new URL(path, folder)), { level: 9 }).length;
+const zipped = (content) => gzipSync(content, { level: 9 }).length;
+const contentOf = (path) => readFile(new URL(path, folder));
+const sizeOf = async (path) => zipped(await contentOf(path));
+const index = await contentOf('index.html');
 
 // The page with all that comes by itself: its own face, and what follows the reader.
 async function openWithFace(address, options) {
@@ -38,47 +41,53 @@ test('the first figure is there before any other chapter has come', async (t) =>
 
 const isPackage = (path) => /ropewalk-|\.wasm$/.test(path);
 
-test('the first figure waits for nothing of the package: it takes at most 36 KB, as a server sends it', async (t) => {
-  const own = await serve();
+test('the first figure waits for nothing of the package, nor for the text in index.html: it takes at most 35 KB, as a server sends it', async (t) => {
+  const own = await serve({ withoutText: true });
   t.after(own.close);
   own.hold(({ pathname }) => isPackage(pathname));
   for (const lang of ['en', 'zh']) {
     const { paths } = await firstFigure(browser, `${own.address}#lang=${lang}`);
-    let sum = await sizeOf('index.html');
+    let sum = zipped(beforeText(index));
     for (const path of paths) sum += await sizeOf(path);
     t.diagnostic(`${lang}: ${sum} bytes in ${paths.length} files`);
     assert.deepEqual(paths.filter(isPackage), []);
-    assert.ok(sum <= 36 * 1024, `${sum} bytes`);
+    assert.ok(sum <= 35 * 1024, `${sum} bytes`);
   }
 });
 
-test('for numbers that the core computes anew the page takes at most 204.3 KB', async (t) => {
-  const own = await serve();
+test('the text that index.html has takes at most 31.1 KB', async (t) => {
+  const sum = zipped(index) - zipped(beforeText(index));
+  t.diagnostic(`${sum} bytes`);
+  assert.ok(sum > 25 * 1024 && sum <= 31.1 * 1024, `${sum} bytes`);
+});
+
+test('for numbers that the core computes anew the page takes at most 203.2 KB', async (t) => {
+  const own = await serve({ withoutText: true });
   t.after(own.close);
   own.hold(({ pathname }) => pathname.includes('/later-')); // what the head of the page has besides
   const { paths } = await firstFigure(browser, `${own.address}#lang=zh&order.words.encoding=rope`);
-  let sum = await sizeOf('index.html');
+  let sum = zipped(beforeText(index));
   for (const path of paths) sum += await sizeOf(path);
   t.diagnostic(`${sum} bytes in ${paths.length} files`);
   assert.equal(paths.filter(isPackage).length, 2);
-  assert.ok(sum <= 204.3 * 1024, `${sum} bytes`);
+  assert.ok(sum <= 203.2 * 1024, `${sum} bytes`);
 });
 
-test('all of it in one language is at most 121 KB beside the package and its face, which is at most 40 KB', async (t) => {
+test('all of it in one language is at most 120 KB beside the package, the text in index.html and its face, which is at most 40 KB', async (t) => {
   const { page, close } = await openWithFace(site.address);
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1)),
   );
   await close();
-  const own = new Set(['index.html', ...paths.filter((path) => !isPackage(path))]);
-  let [sum, face] = [0, 0];
+  const own = new Set(paths.filter((path) => !isPackage(path)));
+  let [sum, face] = [zipped(beforeText(index)), 0];
   for (const path of own) {
     const size = await sizeOf(path);
     if (path.endsWith('.woff2')) face += size;
     else sum += size;
   }
   t.diagnostic(`${sum} bytes in ${own.size} files, and ${face} of its face`);
-  assert.ok(sum <= 121 * 1024, `${sum} bytes`);
+  assert.ok(sum <= 120 * 1024, `${sum} bytes`);
   assert.ok(face > 0 && face <= 40 * 1024, `${face} bytes`);
   // And nothing of the other language: each part is there in both, and came in one.
   const isOf = (lang) => (path) => new RegExp(`(^|/)${lang}-`).test(path);

@@ -23,6 +23,8 @@ const page: PageSection = state.section('', pageFields(preferredLanguage()));
 setTheme(page.values.theme);
 
 async function start(): Promise<void> {
+  // The script is here before the rest of index.html, which has the text for readers without scripts.
+  while (document.body === null) await pause();
   let shown = page.values.lang;
   // What is read first comes first; the page asks for it again.
   const first = Promise.allSettled(chapterIds.slice(0, 1).map((id) => fetchChapter(id, shown)));
