@@ -15,13 +15,13 @@ export const variants = Object.keys(single);
 export const pairs = Object.keys(paired);
 
 /** { dtype, config, file } of a variant: the type of its weights, its config.json, and options of its file. */
-function variantOf(name, dtypeAsked) {
+function variantOf(name, dtypeAsked, replaced) {
   const entry = table[name];
   if (entry === undefined) throw new RangeError(`no model named ${name}; expected one of ${variants.join(', ')}`);
   const [usual, fields, file = {}] = entry;
   const dtype = dtypeAsked ?? usual;
   // As JSON holds it: no field without a value.
-  const config = JSON.parse(JSON.stringify({ ...fields, torch_dtype: torch[dtype] }));
+  const config = JSON.parse(JSON.stringify({ ...fields, ...replaced, torch_dtype: torch[dtype] }));
   return { dtype, config, file };
 }
 
@@ -57,10 +57,10 @@ function idsOf(config) {
 
 /**
  * A model: { name, config, tensors }, where tensors is { name: { dtype, shape, data } } with the stored bytes in typed
- * arrays. `dtype` (F32, F16 or BF16) replaces the one of the variant.
+ * arrays. `dtype` (F32, F16 or BF16) replaces the one of the variant, `fields` those of its config.
  */
-export function tinyModel(name, { seed = 1, dtype } = {}) {
-  const variant = variantOf(name, dtype);
+export function tinyModel(name, { seed = 1, dtype, fields } = {}) {
+  const variant = variantOf(name, dtype, fields);
   const type = variant.dtype;
   const tensors = tensorShapes(variant.config, variant.file).map(([tensor, shape, deviation, mean = 0]) => {
     const size = shape.reduce((product, n) => product * n, 1);

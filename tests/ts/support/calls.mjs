@@ -19,7 +19,9 @@ export const isPlain = (value) =>
 
 export const entries = { ropewalk, models, training, worker };
 
-const [llama, bert, t5] = [tinyLlama(), tinyBert(), tinyModel('t5-both')];
+// Models of one layer: campaigns load them a million times.
+const oneLayer = { num_hidden_layers: 1 };
+const [llama, bert, t5] = [tinyLlama(oneLayer), tinyBert(oneLayer), tinyModel('t5-both', { fields: { num_layers: 1 } })];
 const [llamaFile, bertFile, t5File] = [llama, bert, t5].map(fileOfModel);
 const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
 const [safetensorsBytes, ggufBytes] = [writeSafetensors({ w }), writeGguf({ k: ['u32', 1] }, { w })];
