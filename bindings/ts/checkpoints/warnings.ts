@@ -55,13 +55,13 @@ function factorAndRatio({ scaling, reading }: Explained): string | undefined {
   if (factor === undefined || maxLength === undefined || trainingLength === undefined || lengthAssumed) return;
   const ratio = maxLength / trainingLength;
   if (ratio === factor) return;
-  return `factor is ${factor}, max_position_embeddings / original length ${short(ratio)}; the factor wins, as in Hugging Face, where the ratio did before`;
+  return `factor is ${factor}, max_position_embeddings / original length ${short(ratio)}; the factor wins, as in Hugging Face`;
 }
 
 function softmaxScale(e: Explained): string | undefined {
   const factor = softmaxScaleFactor(e);
   if (factor === undefined) return;
-  return `DeepSeek's models also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
+  return `DeepSeek's models multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; multiply scale by it`;
 }
 
 function equalMscales({ scaling, reading }: Explained): string | undefined {

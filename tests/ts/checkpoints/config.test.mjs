@@ -165,6 +165,21 @@ const models = {
       },
     },
   ],
+  'Nomic BERT, whose dynamic scaling is a number': [
+    {
+      ...{ model_type: 'nomic_bert', n_embd: 768, n_head: 12, n_positions: 8192, max_trained_positions: 2048 },
+      ...{ rotary_emb_base: 1000, rotary_scaling_factor: 2 },
+    },
+    { headDim: 64, base: 1000, pairing: 'half', scaling: { type: 'dynamic', factor: 2, maxLength: 2048 } },
+  ],
+  'Nomic BERT without it': [
+    { model_type: 'nomic_bert', n_embd: 768, n_head: 12, rotary_emb_base: 1000, rotary_scaling_factor: null },
+    { headDim: 64, base: 1000, pairing: 'half' },
+  ],
+  'Phi-3-small, whose base has a name of its own': [
+    { model_type: 'phi3small', hidden_size: 4096, num_attention_heads: 32, rope_embedding_base: 1000000 },
+    { headDim: 128, base: 1000000, pairing: 'half' },
+  ],
   'Bamba, under the older name of its part': [
     { model_type: 'bamba', hidden_size: 4096, num_attention_heads: 32, attn_rotary_emb: 32, rope_theta: 10000 },
     { headDim: 128, rotaryDim: 32, base: 10000, pairing: 'half' },
