@@ -9,7 +9,7 @@ import { marked, raised } from './src/ui/markup.ts';
 type Everything = typeof import('./src/chapters/texts.ts');
 
 const inPage = 'en'; // what index.html says it is in
-const live = { en: 'With live figures', zh: '带现场计算的图' };
+const live = { zh: '带现场计算的图' }; // what a file of its own calls the page
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -139,8 +139,8 @@ type Render = (file: string) => string;
 function articleIn({ language, frame, title, chapters }: InLanguage, render: Render, links: string): string {
   const sections = chapters.map(({ id, title: heading = '', texts }) => {
     const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
-    const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
-    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}${language === inPage ? '' : `\n${back}`}\n</div></section>`;
+    const back = language === inPage ? '' : `\n<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
+    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}${back}\n</div></section>`;
   });
   return `<main>
 <div class="opening prose">
