@@ -14,7 +14,11 @@ let losses = 0;
 let all = await makeCalls();
 const names = Object.keys(all.calls);
 const wanted = {};
-for (const name of names) wanted[name] = (await attempt(all, name)).bits;
+for (const name of names) {
+  const { bits, error } = await attempt(all, name);
+  assert.equal(error, undefined, name);
+  wanted[name] = bits;
+}
 
 // Whether an instance was lost: then each of its functions says so.
 function isLost() {

@@ -21,7 +21,11 @@ export const entries = { ropewalk, models, training, worker };
 
 // Models of one layer: campaigns load them a million times.
 const oneLayer = { num_hidden_layers: 1 };
-const [llama, bert, t5] = [tinyLlama(oneLayer), tinyBert(oneLayer), tinyModel('t5-both', { fields: { num_layers: 1 } })];
+const [llama, bert, t5] = [
+  tinyLlama(oneLayer),
+  tinyBert(oneLayer),
+  tinyModel('t5-both', { fields: { num_layers: 1 } }),
+];
 const [llamaFile, bertFile, t5File] = [llama, bert, t5].map(fileOfModel);
 const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
 const [safetensorsBytes, ggufBytes] = [writeSafetensors({ w }), writeGguf({ k: ['u32', 1] }, { w })];
@@ -409,7 +413,7 @@ export async function makeCalls(only) {
       () => [
         ids,
         {
-          ...{ positions: [0, 1, 2, 3], attentionMask: [1, 1, 1, 1], capture: ['q'], captureLayers: [1] },
+          ...{ positions: [0, 1, 2, 3], attentionMask: [1, 1, 1, 1], capture: ['q'], captureLayers: [0] },
           ...{ captureHeads: [0], logits: 'all' },
         },
       ],
