@@ -272,9 +272,6 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
   const objects = ['rope_parameters', 'rope_scaling']
     .map((field) => config.inner(field))
     .filter((fields) => Object.keys(fields.values).length > 0);
-  // Nomic BERT's dynamic scaling is a number.
-  const factor = objects.length === 0 && config.optional('rotary_scaling_factor', check.positive);
-  if (factor) objects.push(new Fields(where, 'rope_scaling', { type: 'dynamic', factor }));
   const [now = parametersOfClass(config, defaults), old] = objects;
   const ofClass = objects.length === 0 && now !== undefined;
   const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));

@@ -165,14 +165,7 @@ const models = {
       },
     },
   ],
-  'Nomic BERT, whose dynamic scaling is a number': [
-    {
-      ...{ model_type: 'nomic_bert', n_embd: 768, n_head: 12, n_positions: 8192, max_trained_positions: 2048 },
-      ...{ rotary_emb_base: 1000, rotary_scaling_factor: 2 },
-    },
-    { headDim: 64, base: 1000, pairing: 'half', scaling: { type: 'dynamic', factor: 2, maxLength: 2048 } },
-  ],
-  'Nomic BERT without it': [
+  'Nomic BERT': [
     { model_type: 'nomic_bert', n_embd: 768, n_head: 12, rotary_emb_base: 1000, rotary_scaling_factor: null },
     { headDim: 64, base: 1000, pairing: 'half' },
   ],
