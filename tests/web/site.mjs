@@ -104,7 +104,7 @@ export async function serve({
       const type = known === undefined ? 'application/octet-stream' : `${known}; charset=utf-8`;
       const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
       response.writeHead(200, { 'content-type': type, ...encoding, ...headers });
-      if (withoutText && extname(file) === '.html') {
+      if (withoutText && file.endsWith('/index.html')) {
         response.write(beforeText(body));
         return;
       }

@@ -61,7 +61,7 @@ function factorAndRatio({ scaling, reading }: Explained): string | undefined {
 function softmaxScale(e: Explained): string | undefined {
   const factor = softmaxScaleFactor(e);
   if (factor === undefined) return;
-  return `DeepSeek's models multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; multiply scale by it`;
+  return `DeepSeek's models also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
 }
 
 function equalMscales({ scaling, reading }: Explained): string | undefined {

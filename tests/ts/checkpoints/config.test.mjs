@@ -165,10 +165,6 @@ const models = {
       },
     },
   ],
-  'Nomic BERT': [
-    { model_type: 'nomic_bert', n_embd: 768, n_head: 12, rotary_emb_base: 1000, rotary_scaling_factor: null },
-    { headDim: 64, base: 1000, pairing: 'half' },
-  ],
   'Phi-3-small, whose base has a name of its own': [
     { model_type: 'phi3small', hidden_size: 4096, num_attention_heads: 32, rope_embedding_base: 1000000 },
     { headDim: 128, base: 1000000, pairing: 'half' },
