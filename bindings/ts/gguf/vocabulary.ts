@@ -52,13 +52,20 @@ function wordPiece(token: string): string {
   return /^\u2581./su.test(token) ? token.slice(1) : `##${token}`;
 }
 
+// Some converters write 2^32 - 1 for none.
+const none = 2 ** 32 - 1;
+
 function idsOf(metadata: Metadata, kind: TokenizerKind, count: number): Ids {
   const defaults: Ids = kinds[kind];
   const ids: Partial<Record<Role, number>> = {};
   for (const role of Object.keys(roleKeys) as Role[]) {
-    const id = metadata.read(tokenKey(role), whole) ?? defaults[role];
-    // Some converters write 2^32 - 1 for none.
+    const stated = metadata.read(tokenKey(role), whole);
+    const id = stated ?? defaults[role];
     if (id !== undefined && id >= 0 && id < count) ids[role] = Number(id);
+    // Files have padding of no token; generation without an end would go on and on.
+    else if (/^eo/.test(role) && stated !== undefined && stated >= 0 && Number(stated) !== none) {
+      throw metadata.error(tokenKey(role), `is ${stated}, the id of no token; expected less than ${count}`);
+    }
   }
   if (kind !== 'bert') return ids;
   // Its texts end with sep, and begin with what old files call cls.

@@ -33,6 +33,8 @@ const refusals = [
   [{ merges: ['a b', ' c'] }, 'merges', 'holds " c"; expected two tokens with a space between'],
   [{ eos_token_id: '2' }, 'eos_token_id', 'is "2"; expected a whole number'],
   [{ eos_token_id: 1.5 }, 'eos_token_id', 'is 1.5; expected a whole number'],
+  [{ eos_token_id: 9999 }, 'eos_token_id', /^is 9999, the id of no token; expected less than \d+$/],
+  [{ eot_token_id: 2n ** 32n }, 'eot_token_id', /^is 4294967296, the id of no token; expected less than \d+$/],
   [{ add_bos_token: 1 }, 'add_bos_token', 'is 1; expected true or false'],
   [{ add_bos_token: true }, 'bos_token_id', 'is missing, or the id of no token; the tokenizer needs it'],
   [{ add_sep_token: true, seperator_token_id: 9999 }, 'seperator_token_id', /^is missing, or the id of no token/],

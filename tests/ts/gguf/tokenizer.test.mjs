@@ -320,6 +320,13 @@ test('what begins, ends and separates texts is what the file says, and else what
   assert.equal(encodes(made(llama.set(bos, false).set(eos, true)), 'Hello'), '\u2581Hello|</s>');
 });
 
+test('the end of a text may be a token without a name for it, or none', () => {
+  const ends = (id) => tokenizerFromGguf({ metadata: ofBytes({ 'tokenizer.ggml.eos_token_id': id }) }).endIds;
+  const named = ends(undefined);
+  assert.deepEqual(ends(65), [65, ...named]);
+  for (const none of [-1, 2 ** 32 - 1, 2n ** 32n - 1n]) assert.deepEqual(ends(none), named);
+});
+
 test('the config names the tokens, and leaves out ids that are none', () => {
   const entries = {
     'tokenizer.ggml.bos_token_id': 65,
