@@ -80,7 +80,14 @@ for (const browser of browsers) {
         } catch (error) {
           refused = [error instanceof ArgumentRangeError, error.name, error.argument];
         }
-        return { protocol: location.protocol, turned: Array.from(turned), count: logits.data.length, refused };
+        model.dispose();
+        let gone; // classes have no names here
+        try {
+          model.forward([1]);
+        } catch (error) {
+          gone = error.message;
+        }
+        return { protocol: location.protocol, turned: Array.from(turned), count: logits.data.length, refused, gone };
       },
       [model.config, Buffer.from(fileOfModel(model)).toString('base64')],
     );
@@ -89,6 +96,7 @@ for (const browser of browsers) {
       turned: [Math.fround(Math.cos(1)), Math.fround(Math.sin(1))],
       count: model.config.vocab_size,
       refused: [true, 'ArgumentRangeError', 'headDim'],
+      gone: 'model.forward: this object was disposed',
     });
   });
 

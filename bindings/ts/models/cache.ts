@@ -246,7 +246,7 @@ export class ModelKvCache extends Handle {
       for (const [i, layer] of layers.entries()) checkLayerCache(this.heap, at, this.#layers[i], layer, this.batch);
       this.#fitting = layers;
     }
-    for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
+    for (const [i, { position }] of layers.entries()) this.#layers[i]?.enter(at, position.rope);
   }
 
   /**
@@ -270,10 +270,11 @@ export class ModelKvCache extends Handle {
 
   #usable(at: string): void {
     this.alive(at);
-    for (const cache of this.#layers) cache.use(at); // the core reads all of them for `agree`
+    // The core reads all of them for `agree`.
+    for (const [i, cache] of this.#layers.entries()) cache.use(`${at}: layer ${i} of the cache`);
     if (!this.#broken && this.#list.agree) return;
     const why = this.#broken
-      ? 'a pass failed or was ended when keys had left a window'
+      ? 'a pass ended early, and keys have left a window'
       : 'a layer of the cache was changed alone';
     throw new StateError(`${at}: ${why}; reset() makes it empty`);
   }

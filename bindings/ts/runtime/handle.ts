@@ -110,7 +110,7 @@ export abstract class Handle implements Disposable {
 
   /** @internal */
   protected alive(where: string): void {
-    if (this.disposed) throw new StateError(`${where}: this ${this.constructor.name} was disposed`);
+    if (this.disposed) throw new StateError(`${where}: this object was disposed`);
   }
 
   /**

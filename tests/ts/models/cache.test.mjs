@@ -209,7 +209,7 @@ test('a cache that one layer does not fit is refused before any layer has change
   model(gemma, ids, lost);
   lost.layers[1].dispose();
   for (const use of [() => model(gemma, [1], lost), () => lost.save()])
-    assert.throws(use, { name: 'StateError', message: /this KvCache was disposed/ });
+    assert.throws(use, { name: 'StateError', message: /: layer 1 of the cache: this object was disposed$/ });
   lost.dispose();
   assert.equal(apart.reset().length, 0);
   const fresh = gemma.kvCache({ capacity: 400, chunk: 2 });
