@@ -102,12 +102,18 @@ export function neededId({ metadata, kind, ids }: Vocabulary, role: Role): numbe
 }
 
 // Names by which llama.cpp knows the end of a text or a turn where no key has it, as in files of Gemma and Phi-3.
-const endNames = /^(<\|(endoftext|end_of_text|im_end|end|eot_id|eom_id)\|>|<end_of_(turn|utterance)>|_?<EOT>)$/;
+const endNames =
+  /^(<\|(endoftext|end_of_text|im_end|end|eot_id|eom_id|return|calls?|flush)\|>|<end_of_(turn|utterance)>|_?<EOT>|\[EO[ST]\]|<eos>|<\/s>|<turn\|>|<\|tool_response>)$/;
 
 /** The tokens after which nothing more is to be generated. @internal */
 export function endIds({ tokens, ids }: Vocabulary): readonly number[] {
-  const ends = [ids.eos, ids.eot, ids.eom];
-  return [...tokens.keys()].filter((id) => ends.includes(id) || endNames.test(tokens[id] ?? ''));
+  const named = new Set(tokens.filter((token) => endNames.test(token)));
+  const has = (...names: readonly string[]) => names.some((name) => named.has(name));
+  // In Harmony (gpt-oss) and Solar this ends a channel, not the turn; Gemma 4 has </s> as a word.
+  if (has('<|call|>', '<|calls|>') && has('<|return|>', '<|flush|>')) named.delete('<|end|>');
+  if (has('<|tool_response>')) named.delete('</s>');
+  const stated = [ids.eos, ids.eot, ids.eom];
+  return [...tokens.keys()].filter((id) => stated.includes(id) || named.has(tokens[id] ?? ''));
 }
 
 /**

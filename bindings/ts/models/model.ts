@@ -5,7 +5,7 @@ import type { LogitsHead } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, describe, OutOfMemoryError } from '../runtime/errors.js';
+import { ArgumentRangeError, describe, OutOfMemoryError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -108,14 +108,16 @@ export abstract class Model extends Handle {
   /** What a model with another rotary encoding is made of; errors name `where`. @internal */
   changed(change: RopeChange, where = 'model.withRope'): ModelMaking {
     const { heap, config, weights, parameters, others } = this.parts(where);
-    if (config.position !== 'rope' && others === undefined) {
-      const problem = `is for models with a rotary encoding; this one has ${config.position}`;
+    const ropes = changedRopes(where, config, this.ropes, change);
+    const isFunction = typeof change === 'function';
+    const position = config.position === 'rope' ? 'none' : config.position;
+    if (isFunction ? position !== 'none' && others === undefined : ropes.every((rope) => rope === null)) {
+      const problem = `is for models with a rotary encoding; this one has ${position}`;
       throw new ArgumentRangeError(where, 'change', change, problem);
     }
-    const ropes = changedRopes(where, config, this.ropes, change);
     this.alive(where); // the caller's function may have disposed of it
     // A function tells the encoding of every layer, null for none.
-    const rest = typeof change === 'function' ? others && [] : others;
+    const rest = isFunction ? others && [] : others;
     const positions = modelPositions(heap, where, config, weights.parts, ropes, rest);
     return { heap, config, weights, positions, parameters, ...(rest && { others: rest }) };
   }
@@ -181,22 +183,18 @@ function changedRopes(
   ropes: readonly (RopeOptions | null)[],
   change: RopeChange,
 ): (RopeOptions | null)[] {
-  if (typeof change === 'function') {
-    return ropes.map((rope, i) => {
-      const next: unknown = check.read(change(rope, i));
-      if (next === null) return null;
-      if (typeof next !== 'object') throw new ArgumentTypeError(where, `change(rope, ${i})`, next, 'options, or null');
-      return { ...(next as RopeOptions), headDim };
-    });
+  const checked = (name: string, options: Partial<RopeOptions>) => {
+    const given = check.options(where, name, options, ropeFields);
+    if (given.headDim === undefined || given.headDim === headDim) return { ...given, headDim };
+    const problem = `is ${describe(given.headDim)}; the model has ${headDim}`;
+    throw new ArgumentRangeError(where, `${name}.headDim`, given.headDim, problem);
+  };
+  if (typeof change !== 'function') {
+    const given = checked('change', change);
+    return ropes.map((rope) => rope && { ...rope, ...given });
   }
-  const given = check.options(where, 'change', change, ropeFields);
-  if (given.headDim !== undefined && given.headDim !== headDim) {
-    throw new ArgumentRangeError(
-      where,
-      'change.headDim',
-      given.headDim,
-      `is ${describe(given.headDim)}; the model has ${headDim}`,
-    );
-  }
-  return ropes.map((rope) => rope && { ...rope, ...given });
+  return ropes.map((rope, i) => {
+    const next = change(rope, i);
+    return next === null ? null : checked(`change(rope, ${i})`, next);
+  });
 }

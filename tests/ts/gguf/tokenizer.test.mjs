@@ -353,8 +353,8 @@ test('the config names the tokens, and leaves out ids that are none', () => {
 
 test('ends are what the keys name, and tokens whose names say it, of any type', () => {
   const names = ['<|endoftext|>', '<|end_of_text|>', '<|im_end|>', '<|end|>', '<|eot_id|>', '<|eom_id|>'];
-  names.push('<end_of_turn>', '<end_of_utterance>', '<EOT>', '_<EOT>');
-  const others = ['<|im_start|>', '<|end|>x', '<start_of_turn>', '<|user|>', 'EOT'];
+  names.push('<end_of_turn>', '<end_of_utterance>', '<EOT>', '_<EOT>', '[EOT]', '[EOS]', '<eos>', '<turn|>');
+  const others = ['<|im_start|>', '<|end|>x', '<start_of_turn>', '<|user|>', 'EOT', '<|turn>', '[EOF]'];
   const stored = sentencePiece([...names, ...others]);
   const entries = { 'tokenizer.ggml.eot_token_id': 5, 'tokenizer.ggml.eom_token_id': 2 ** 32 - 1 };
   const metadata = metadataOf('llama', stored, {}, { entries });
@@ -369,6 +369,20 @@ test('ends are what the keys name, and tokens whose names say it, of any type', 
   assert.deepEqual(endIds, [2, 5, ...named]);
   assert.ok(named.every((id) => tokenizerJson.added_tokens.find((each) => each.id === id)?.special));
   assert.equal(tokenizerJson.added_tokens.length, 4 + names.length);
+});
+
+test('the end of a channel ends no turn where the model has other ends, nor does </s> for Gemma 4', () => {
+  const endsOf = (...names) => {
+    const metadata = metadataOf('llama', sentencePiece(names), {}, { entries: { 'tokenizer.ggml.eos_token_id': -1 } });
+    const tokens = metadata.get('tokenizer.ggml.tokens');
+    return tokenizerFromGguf({ metadata }).endIds.map((id) => tokens[id]);
+  };
+  assert.deepEqual(endsOf('<|end|>', '<|call|>', '<|return|>'), ['</s>', '<|call|>', '<|return|>']);
+  assert.deepEqual(endsOf('<|end|>', '<|calls|>', '<|flush|>'), ['</s>', '<|calls|>', '<|flush|>']);
+  for (const name of ['<|call|>', '<|calls|>', '<|return|>', '<|flush|>']) {
+    assert.deepEqual(endsOf('<|end|>', name), ['</s>', '<|end|>', name]);
+  }
+  assert.deepEqual(endsOf('<eos>', '<turn|>', '<|tool_response>'), ['<eos>', '<turn|>', '<|tool_response>']);
 });
 
 test('spaces beside a mask, and behind the tokens of Phi-3, belong to them', () => {

@@ -491,6 +491,15 @@ test('an XLNet compares token types, up to the length that it was loaded for', a
   assert.deepEqual(inUse(rw), memory);
 });
 
+const ofUnturned = (change) => {
+  const unturned = roformer.withRope(() => null);
+  try {
+    return unturned.withRope(change);
+  } finally {
+    unturned.dispose();
+  }
+};
+const misspelt = (rope, layer) => (layer === 0 ? rope : { ...rope, theta: 5 });
 testMisfits(rw, 'model.withRope', {
   'a model without a rotary encoding': [RangeError, ['change', 'absolute'], () => bert.withRope({ base: 5 })],
   'options that a plan does not have': [RangeError, ['theta'], () => roformer.withRope({ theta: 5 })],
@@ -505,6 +514,20 @@ testMisfits(rw, 'model.withRope', {
   'a base that JSON cannot hold': [TypeError, ['base', '10n'], () => roformer.withRope({ base: 10n })],
   'no change': [TypeError, ['change', 'undefined'], () => roformer.withRope()],
   'a function that gives no options': [TypeError, ['change(rope, 0)', '5'], () => roformer.withRope(() => 5)],
+  'a function that gives nothing': [TypeError, ['change(rope, 0)', 'undefined'], () => roformer.withRope(() => {})],
+  'a function that gives a promise': [
+    TypeError,
+    ['change(rope, 0)', 'Promise'],
+    () => roformer.withRope(async (r) => r),
+  ],
+  'a function that gives a list': [TypeError, ['change(rope, 0)'], () => roformer.withRope(() => [])],
+  'an option of a function that there is not': [RangeError, ['rope, 1).theta'], () => roformer.withRope(misspelt)],
+  'another size of head of a function': [
+    RangeError,
+    ['change(rope, 0).headDim', '8; the model has 6'],
+    () => roformer.withRope((rope) => ({ ...rope, headDim: 8 })),
+  ],
+  'a model whose layers have no rotary encoding': [RangeError, ['change', 'none'], () => ofUnturned({ base: 5 })],
   'what a function throws': [
     SyntaxError,
     ['mine'],
