@@ -17,7 +17,7 @@ import { paths, projectFile, size, target } from './packed.mjs';
 const budgets = {
   tarball: { most: 1051.5, goal: 400 },
   'default entry, one plan': { most: 184, goal: 165 },
-  'external entry, one plan, without the wasm': { most: 54.6, goal: 40 },
+  'external entry, one plan, without the wasm': { most: 55, goal: 40 },
   'core.wasm': { most: 115.5, goal: 100 },
   'core-relaxed.wasm': { most: 117.4, goal: 100 },
   'ropewalk.global.js': { most: 260 },

@@ -116,6 +116,9 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   const asked = askedOf(where, options);
   const outer = new Fields(where, '', value);
   const config = textConfig(outer);
+  if (isRecord(config.peek('encoder')) && isRecord(config.peek('decoder'))) {
+    throw config.misfit('decoder', ' beside an encoder; give the configuration of one of them');
+  }
   const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
   const model = modelName(modelType ?? '');
   // Without latent attention (DeepSeek-OCR, DeepSeek-VL2 tiny) a model is not what its class is otherwise.
@@ -146,6 +149,7 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
     classLength: defaults.originalLength,
   };
   let scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };
+  if (model === 'qwen' && config.optional('use_dynamic_ntk', check.boolean)) scaling = steppedNtk(kind);
   if (defaults.reversed) scaling = backwards(layer.rope, kindName, base, size.rotaryDim);
   if (kind.trainingLength === undefined && kind.maxLength !== undefined) kind.trainingLength = kind.maxLength;
   const [pairing, pairingSource] = pairingOf(config, asked, defaults);
@@ -204,6 +208,14 @@ function refuseUnlike(config: Fields, model: string, known: ClassDefaults | unde
   if (model === '' || known !== undefined) return;
   if (mentionsRope(config) || config.has('position_embedding_type') || config.has('alibi')) return;
   throw config.misfit('model_type', ', which is not known, and no field speaks of RoPE; expected rope_theta');
+}
+
+// Qwen 1: beyond the training length the base grows with each doubling of the length.
+function steppedNtk(kind: KindReading): RopeScaling {
+  const trained = kind.config.need('seq_length', check.positive);
+  kind.trainingLength = trained;
+  const doublings = Math.ceil(Math.log2((kind.sequenceLength ?? trained) / trained));
+  return doublings > 0 ? { type: 'ntk', factor: 2 ** (doublings + 1) - 1 } : { type: 'default' };
 }
 
 // Pairs that turn by the negated angle.
@@ -267,17 +279,33 @@ function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Field
   return new Fields(config.where, config.name('rope_parameters'), values);
 }
 
+// InternLM's own object; other models have a flag of that name.
+function rotaryOf(config: Fields): Fields | undefined {
+  if (!isRecord(config.peek('rotary'))) return undefined;
+  const { path, values } = config.inner('rotary');
+  const { base, type, scaling_factor = 1 } = values;
+  const kind = type === 'origin' ? {} : { rope_type: type, factor: scaling_factor };
+  return new Fields(config.where, path, { base, ...kind });
+}
+
 function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: ClassDefaults): LayerRope | null {
   const { where } = config;
   const objects = ['rope_parameters', 'rope_scaling']
     .map((field) => config.inner(field))
     .filter((fields) => Object.keys(fields.values).length > 0);
-  const [now = parametersOfClass(config, defaults), old] = objects;
-  const ofClass = objects.length === 0 && now !== undefined;
+  const own = rotaryOf(config);
+  const [now = own ?? parametersOfClass(config, defaults), old] = objects;
+  const ofClass = objects.length === 0 && own === undefined && now !== undefined;
   const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));
   if (now !== undefined && old !== undefined) {
     if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
     checkSame(old, now);
+  }
+  if (nested === undefined && config.has('compress_rope_theta')) {
+    throw config.misfit(
+      'compress_rope_theta',
+      ', of layers that alone are scaled; expected rope_parameters of each type',
+    );
   }
   const top = [...config.at(...baseFields), ...config.inner('attn_config').at('rope_theta')];
   if (nested !== undefined) {
@@ -291,7 +319,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults), ofClass };
   }
   const rope = now ?? new Fields(where, config.name('rope_parameters'), {});
-  const ofAll = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
+  const ofAll = [...objects.flatMap((fields) => fields.at('rope_theta')), ...(own?.at('base') ?? []), ...top];
   const names = namesOfBases(config, defaults);
   if (names !== undefined || (defaults.slidingUnscaled && kindOf(rope).kind !== 'default')) {
     const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof (typeof layerBases)[number];

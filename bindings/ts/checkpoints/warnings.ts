@@ -28,9 +28,10 @@ function magnitude(factor: number, mscale: number): number {
   return factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1;
 }
 
-/** A factor of the softmax scale besides the attention factor, in models with mscale_all_dim. @internal */
+/** A factor of the softmax scale besides the attention factor, in DeepSeek's latent attention. @internal */
 export function softmaxScaleFactor({ scaling, reading }: Explained): number | undefined {
   if (scaling.type !== 'yarn') return undefined;
+  if (reading && !reading.known.ropeHeadDim && !reading.kind.config.has('qk_rope_head_dim')) return undefined;
   const stated = reading?.kind.rope.peek('mscale_all_dim') ?? scaling.mscaleAllDim;
   return typeof stated === 'number' && stated !== 0 ? magnitude(scaling.factor, stated) ** 2 : undefined;
 }
@@ -64,10 +65,12 @@ function softmaxScale(e: Explained): string | undefined {
   return `DeepSeek's models also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
 }
 
-function equalMscales({ scaling, reading }: Explained): string | undefined {
+function equalMscales(e: Explained): string | undefined {
+  const { scaling, reading } = e;
   if (scaling.type !== 'yarn' || reading?.kind.mscaleOverridden) return;
   if (!scaling.mscale || scaling.mscale !== scaling.mscaleAllDim || scaling.attentionFactor !== undefined) return;
-  return `mscale and mscale_all_dim are both ${scaling.mscale}, so cos and sin are multiplied by 1; the magnitude is in the softmax scale alone`;
+  const rest = softmaxScaleFactor(e) === undefined ? '' : '; the magnitude is in the softmax scale alone';
+  return `mscale and mscale_all_dim are both ${scaling.mscale}, so cos and sin are multiplied by 1${rest}`;
 }
 
 function attentionFactorWins({ scaling, reading }: Explained): string | undefined {

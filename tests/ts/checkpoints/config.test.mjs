@@ -570,3 +570,48 @@ testAllRefusals(rw, 'ropeFromConfig', {
   sequenceLength: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (n) => ropeFromConfig(plain, { sequenceLength: n })],
 });
 testUnknownOptions(rw, 'ropeFromConfig', ['layer_type', 'base'], (more) => ropeFromConfig(plain, more));
+
+test('Qwen 1: with use_dynamic_ntk the base grows with each doubling of the training length', () => {
+  const qwen = { model_type: 'qwen', hidden_size: 5120, num_attention_heads: 40, rotary_emb_base: 10000 };
+  const config = { ...qwen, seq_length: 2048, max_position_embeddings: 8192, use_dynamic_ntk: true };
+  const factorAt = (sequenceLength) => ropeFromConfig(config, { sequenceLength }).scaling?.factor;
+  assert.deepEqual([1, 2048, 2049, 4096, 4097, 8192, 8193].map(factorAt), [undefined, undefined, 3, 3, 7, 7, 15]);
+  assert.equal(ropeFromConfig(config).scaling, undefined);
+  assert.equal(rw.explainRope(config).trainingLength, 2048);
+  // log2(8192 / 2048) + 1 = 3, 2^3 - 1 = 7.
+  const { effectiveBase } = rw.explainRope(config, { sequenceLength: 8192 });
+  assert.ok(Math.abs(effectiveBase / (10000 * 7 ** (128 / 126)) - 1) < 1e-12, `${effectiveBase}`);
+  assert.equal(ropeFromConfig({ ...config, use_dynamic_ntk: false }, { sequenceLength: 8192 }).scaling, undefined);
+  const { seq_length: _, ...unsure } = config;
+  assert.throws(() => ropeFromConfig(unsure), { name: 'ArgumentTypeError', argument: 'seq_length' });
+});
+
+test('InternLM 1 has its base and scaling in an object of its own', () => {
+  const internlm = {
+    model_type: 'internlm',
+    hidden_size: 4096,
+    num_attention_heads: 32,
+    max_position_embeddings: 2048,
+  };
+  const of = (rotary, sequenceLength = 8192) => ropeFromConfig({ ...internlm, rotary }, { sequenceLength });
+  assert.deepEqual(of({ base: 5000, type: 'origin' }), { headDim: 128, base: 5000, pairing: 'half' });
+  const scaling = { type: 'dynamic', factor: 1, maxLength: 2048, sequenceLength: 8192 };
+  assert.deepEqual(of({ base: 10000, type: 'dynamic' }), { headDim: 128, base: 10000, pairing: 'half', scaling });
+  assert.equal(of({ base: 10000, type: 'dynamic', scaling_factor: 2 }).scaling.factor, 2);
+  assert.throws(() => of({ base: -1, type: 'origin' }), { argument: 'rotary.base' });
+  assert.throws(() => of({ base: 5, type: 'other' }), { argument: 'rotary.rope_type' });
+  assert.deepEqual(rw.explainRope({ ...internlm, rotary: { base: 5000, type: 'origin' } }).unusedFields, []);
+});
+
+test('what holds more than one RoPE is refused where the type of layer, or the half, is not told', () => {
+  const deepseek = { model_type: 'deepseek_v4', hidden_size: 4096, num_attention_heads: 64, qk_rope_head_dim: 64 };
+  const flat = { ...deepseek, rope_theta: 10000, compress_rope_theta: 160000 };
+  assert.throws(() => ropeFromConfig(flat), { name: 'ArgumentRangeError', argument: 'compress_rope_theta' });
+  const rope_parameters = { main: { rope_theta: 10000 }, compress: { rope_theta: 160000 } };
+  assert.equal(ropeFromConfig({ ...flat, rope_parameters }, { layerType: 'compress' }).base, 160000);
+  const half = { model_type: 't5gemma2_decoder', rope_parameters: { full_attention: { rope_theta: 777 } } };
+  const whole = { model_type: 't5gemma2', encoder: {}, decoder: half };
+  const layerType = 'full_attention';
+  assert.throws(() => ropeFromConfig(whole, { layerType }), { name: 'ArgumentRangeError', argument: 'decoder' });
+  assert.equal(ropeFromConfig(half, { layerType }).base, 777);
+});

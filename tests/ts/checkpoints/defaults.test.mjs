@@ -47,7 +47,7 @@ const filledIn = {
     ...{ hunyuan_v1_dense: plain, hunyuan_v1_moe: plain, exaone_moe: plain, olmo_hybrid: plain, zamba2: plain },
     nomic_bert: { headDim: 96, base: 1000 },
     jina_embeddings_v3: { headDim: 96, base: 20000 },
-    ...{ afmoe: wide, mellum: wide, ministral3: wide, step3p5: wide },
+    ...{ afmoe: wide, ministral3: wide, step3p5: wide },
     hy_v3: { headDim: 128, base: 11158840 },
     minicpm3: { headDim: 32, base: 10000 },
     minimax_m2: { headDim: 128, base: 5000000 },
@@ -87,6 +87,14 @@ const filledIn = {
     gemma4: {
       full_attention: { headDim: 512, base: 1000000, scaling: { type: 'proportional', rotaryFraction: 0.25 } },
       sliding_attention: { headDim: 256, base: 10000 },
+    },
+    mellum: {
+      full_attention: { headDim: 128, base: 500000 },
+      sliding_attention: { headDim: 128, base: 10000 },
+    },
+    higgs_audio_v2: {
+      ...{ headDim: 128, base: 500000 },
+      scaling: { type: 'llama3', factor: 32, originalLength: 1024, lowFreqFactor: 0.125, highFreqFactor: 0.5 },
     },
     laguna: {
       full_attention: { headDim: 128, rotaryDim: 64, base: 500000 },

@@ -117,6 +117,12 @@ test('explainRope tells DeepSeek’s factor of the softmax scale', () => {
   assert.equal(e.attentionFactor, 1);
   assert.ok(Math.abs(e.softmaxScaleFactor - 1.3688879454113936 ** 2) < 1e-14);
   assert.equal(e.softmaxScaleFactor, rw.explainRope({ headDim: 64, scaling: optionsOf(deepseek) }).softmaxScaleFactor);
+  assert.match(e.text, /the magnitude is in the softmax scale alone/);
+  // Ministral 3 has the same fields, and a plain softmax scale.
+  const rope = { rope_type: 'yarn', factor: 16, mscale: 1, mscale_all_dim: 1, original_max_position_embeddings: 16384 };
+  const ministral = rw.explainRope({ model_type: 'ministral3', rope_parameters: { ...rope, rope_theta: 1e6 } });
+  assert.equal(ministral.softmaxScaleFactor, undefined);
+  assert.doesNotMatch(ministral.text, /softmax/);
 });
 const optionsOf = () => ({ type: 'yarn', factor: 40, originalLength: 4096, mscale: 1, mscaleAllDim: 1 });
 

@@ -50,11 +50,21 @@ const half: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>]
   ['bitnet csm csm_depth_decoder_model evolla flex_olmo mllama', { base: 5e5 }],
   ['emu3 lfm2 lfm2_moe minimax phimoe', { base: 1e6 }],
   ['jina_embeddings_v3', { base: 2e4 }],
-  ['dia_decoder dia_encoder higgs_audio_v2 hrm jetmoe mellum ministral3 seed_oss step3p5', { headDim: 128 }],
+  ['dia_decoder dia_encoder hrm jetmoe ministral3 seed_oss step3p5', { headDim: 128 }],
   ['qwen3_omni_moe_talker_code_predictor', { headDim: 128 }],
   ['muse_glimmer_assistant paddleocr_vl', { headDim: 128, base: 5e5 }],
   ['solar_open', { headDim: 128, base: 1e6 }],
   ['cwm', { headDim: 128, base: 1e6, parameters: llama3(16) }],
+  [
+    'higgs_audio_v2',
+    {
+      ...{ headDim: 128, base: 5e5 },
+      parameters: {
+        ...{ rope_type: 'llama3', factor: 32, low_freq_factor: 0.125, high_freq_factor: 0.5 },
+        original_max_position_embeddings: 1024,
+      },
+    },
+  ],
   ['cosmos3_edge', { headDim: 128, base: 1e8 }],
   ['hy_v3', { headDim: 128, base: 11158840 }],
   ['mimo_v2_flash', { headDim: 192 }],
@@ -96,6 +106,13 @@ const half: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>]
         sliding_attention: { rope_type: 'default', rope_theta: 1e4 },
         full_attention: { rope_type: 'proportional', rope_theta: 1e6, partial_rotary_factor: 0.25 },
       },
+    },
+  ],
+  [
+    'mellum',
+    {
+      headDim: 128,
+      parameters: { sliding_attention: { rope_theta: 1e4 }, full_attention: { rope_theta: 5e5 } },
     },
   ],
   [
