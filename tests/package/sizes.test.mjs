@@ -15,13 +15,13 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // apart. The goals are older than threads, training and quantized weights: without any wasm of the core the tarball has
 // 440 kB, as the first test prints.
 const budgets = {
-  tarball: { most: 1051.5, goal: 400 },
+  tarball: { most: 1052, goal: 400 },
   'default entry, one plan': { most: 184, goal: 165 },
   'external entry, one plan, without the wasm': { most: 55, goal: 40 },
   'core.wasm': { most: 115.5, goal: 100 },
   'core-relaxed.wasm': { most: 117.4, goal: 100 },
   'ropewalk.global.js': { most: 260 },
-  'models on top of the default entry': { most: 30.9, goal: 25 },
+  'models on top of the default entry': { most: 31, goal: 25 },
   'models with encoders, GGUF files and all families': { most: 59 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
   'beams, on top of that': { most: 1.5 },

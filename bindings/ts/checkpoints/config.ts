@@ -11,7 +11,7 @@ import {
 } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
-import { agreed, Fields, isRecord, sizes, text } from './fields.js';
+import { agreed, configOf, Fields, isRecord, sizes, text } from './fields.js';
 import { checkSame, fieldName, given, isPerLayer, type KindName, type KindReading, kindOf, kinds } from './kinds.js';
 import { type ClassDefaults, classOf, interleaveFields, modelName } from './models.js';
 import { headSize } from './sizes.js';
@@ -111,13 +111,11 @@ function askedOf(where: string, options: RopeConfigOptions): RopeConfigOptions {
 
 /** Gives null for layers without RoPE. @internal */
 export function readRopeConfig(where: string, source: unknown, options: RopeConfigOptions): ConfigReading | null {
-  const value = check.read(source);
-  if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
+  const outer = new Fields(where, '', configOf(where, source));
   const asked = askedOf(where, options);
-  const outer = new Fields(where, '', value);
   const config = textConfig(outer);
   if (isRecord(config.peek('encoder')) && isRecord(config.peek('decoder'))) {
-    throw config.misfit('decoder', ' beside an encoder; give the configuration of one of them');
+    throw config.misfit('decoder', ' beside an encoder; give one of them');
   }
   const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
   const model = modelName(modelType ?? '');
@@ -302,10 +300,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     checkSame(old, now);
   }
   if (nested === undefined && config.has('compress_rope_theta')) {
-    throw config.misfit(
-      'compress_rope_theta',
-      ', of layers that alone are scaled; expected rope_parameters of each type',
-    );
+    throw config.misfit('compress_rope_theta', '; expected rope_parameters for each type of layer');
   }
   const top = [...config.at(...baseFields), ...config.inner('attn_config').at('rope_theta')];
   if (nested !== undefined) {

@@ -95,7 +95,8 @@ function read(
 ): Pick<Explained, 'options' | 'reading' | 'trainingLength'> | null {
   const value = check.read(config);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'a config.json or the options of rope()');
-  const isOptions = 'headDim' in value;
+  // Fields of a config.json are of several words, with underscores.
+  const isOptions = 'headDim' in value || !Object.keys(value).some((name) => name.includes('_'));
   const all = check.options(where, 'options', options, [...configFields, 'trainingLength', 'angles']);
   if (isOptions) check.keys(where, 'options', all, ['trainingLength']);
   const { trainingLength, angles, ...asked } = all;

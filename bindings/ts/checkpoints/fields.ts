@@ -38,6 +38,13 @@ function record(where: string, name: string, value: unknown): Readonly<Record<st
   return value;
 }
 
+/** A configuration as it was given. A promise of one, or a response, has no fields. */
+export function configOf(where: string, source: unknown): Readonly<Record<string, unknown>> {
+  const value = check.read(source);
+  if (isRecord(value) && Object.keys(value).length > 0) return value;
+  throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
+}
+
 /** One object of a configuration. null counts as absent: Hugging Face writes null for "not given". */
 export class Fields {
   readonly where: string;

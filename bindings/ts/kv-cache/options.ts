@@ -33,7 +33,7 @@ export interface CacheWindow {
   sinkTokens?: number;
   /**
    * `kept`, the default: tokens keep their positions. `rebased`: those after the sink tokens move up as others leave, so that
-   * positions never exceed the length.
+   * positions do not exceed the length, unless `drop` leaves gaps.
    */
   positions?: 'kept' | 'rebased';
 }
@@ -42,7 +42,7 @@ export interface CacheWindow {
  * The format in which a cache stores keys and values. `float32`: as they are. `float16`: half the memory; each number is
  * rounded to nearest, by 2^-11 of its magnitude at most (below 2^-14 by 2^-25), and magnitudes from 65520 on become infinite. `q8_0`: 27 % of the
  * memory; 32 numbers along headDim or valueDim share a float16 scale, as ggml's reference quantizes them, and each is rounded
- * by 1/254 of the largest of them and 2^-11 of its own magnitude at most, or by 3.8e-6 where the largest is below 0.0078; a block
+ * by 1/254 of the largest of them and 2^-11 of its own magnitude at most (3.8e-6 where the largest is below 0.0078); a block
  * with a number that is not finite, or from 8.3e6 on, becomes infinite or NaN.
  */
 export type CacheStorage = 'float32' | 'float16' | 'q8_0';

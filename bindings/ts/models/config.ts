@@ -2,12 +2,12 @@
 // name; nothing is guessed.
 
 import { readRopeConfig } from '../checkpoints/config.js';
-import { Fields, isRecord, listOf, text } from '../checkpoints/fields.js';
+import { configOf, Fields, isRecord, listOf, text } from '../checkpoints/fields.js';
 import { isPerLayer } from '../checkpoints/kinds.js';
 import { modelName } from '../checkpoints/models.js';
 import type { RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, describe, unsupported } from '../runtime/errors.js';
+import { ArgumentRangeError, describe, unsupported } from '../runtime/errors.js';
 import type { ModelDescription } from './description/description.js';
 import type { Families, Family, LayerType } from './description/family.js';
 import { common } from './families/common.js';
@@ -163,8 +163,7 @@ export function modelConfig(
   options: ModelConfigOptions,
   families: Families,
 ): ModelConfig {
-  const value = check.read(source);
-  if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
+  const value = configOf(where, source);
   const { sequenceLength } = check.options(where, 'options', options, ['sequenceLength']);
   if (sequenceLength !== undefined) check.integer(where, 'sequenceLength', sequenceLength, 1);
   const outer = new Fields(where, '', value);

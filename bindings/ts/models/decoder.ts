@@ -57,7 +57,8 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
   offset?: number;
   /**
    * Absolute or rotary position of each token, [T] or [B * T]; causal order is that of the ids. Only without a cache. Default
-   * `offset`, `offset` + 1, ...
+   * `offset`, `offset` + 1, ...; of OPT with an attentionMask 0, 1, ... for the tokens that are not padding, as in Hugging
+   * Face.
    */
   positions?: check.IntegersInput;
 }
@@ -85,6 +86,16 @@ interface Pass {
   readonly inspection: Inspection;
   readonly cache: ModelKvCache | undefined;
   readonly stand: Pick<StackPass, 'at' | 'keep'>;
+}
+
+// How many tokens stand before each in its row; padding counts for nothing.
+function countsOf(mask: Uint8Array, tokens: number): Float64Array {
+  let before = 0;
+  return Float64Array.from(mask, (isToken, i) => {
+    if (i % tokens === 0) before = 0;
+    before += isToken;
+    return before - isToken;
+  });
 }
 
 /**
@@ -371,7 +382,10 @@ export class DecoderModel extends Model {
   #stand(where: string, given: DecodeOptions, ids: Ids): Pass['stand'] {
     const { offset, positions, attentionMask } = given;
     const { batch, tokens } = ids;
-    const at = checkedPositions(where, given, batch, tokens);
+    const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
+    // OPT's class counts the tokens that are not padding.
+    const counts = mask && this.config.firstPosition && positions === undefined && offset === undefined;
+    const at = checkedPositions(where, counts ? { positions: countsOf(mask.data, tokens) } : given, batch, tokens);
     const { values } = at;
     const end = values ? values.reduce((a, b) => Math.max(a, b), 0) + 1 : at.offset + tokens;
     const name = values ? 'positions' : offset === undefined ? 'ids' : 'offset';
@@ -381,7 +395,6 @@ export class DecoderModel extends Model {
     } else if (values && !this.ropes.some(Boolean)) {
       throw new ArgumentRangeError(where, name, values, 'are for absolute or rotary encodings');
     }
-    const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
     return { at, keep: keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]) };
   }
 

@@ -93,7 +93,7 @@ export function inPlace(
 }
 
 function ofItsShape(heap: Heap, where: string, name: string, x: unknown, shape: unknown): Operand {
-  if (shape === undefined) return operand(heap, where, name, x);
+  if (shape === undefined) return operand(heap, where, name, x, 'a Float32Array, ');
   throw new ArgumentRangeError(where, 'shape', shape, `is for a Float32Array; ${name} has a shape of its own`);
 }
 

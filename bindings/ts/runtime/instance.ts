@@ -64,6 +64,6 @@ export function shareHeap(instance: object, heap: Heap): void {
  */
 export function heapOf(where: string, value: unknown): Heap {
   const heap = typeof value === 'object' && value !== null ? heaps.get(value) : undefined;
-  if (heap === undefined) throw new ArgumentTypeError(where, 'rw', value, 'what load() gives');
+  if (heap === undefined) throw new ArgumentTypeError(where, 'rw', value, 'what await load() gives');
   return heap;
 }

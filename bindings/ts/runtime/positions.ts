@@ -133,7 +133,10 @@ export type RowsInput = PositionsInput | RowsRange;
  * @internal
  */
 export function rows(where: string, value: unknown, width: number, axes = 1): Float64Array {
-  if (typeof value !== 'object' || value === null || isList(value)) return perAxis(where, 'positions', value, axes);
+  if (isList(value)) return perAxis(where, 'positions', value, axes);
+  if (typeof value !== 'object' || value === null) {
+    throw new ArgumentTypeError(where, 'positions', value, 'an array of integers, or { length }');
+  }
   const range = check.options(where, 'positions', value as RowsRange, ['length', 'offset']);
   // Before a list is made that the table has no room for.
   const length = check.integer(where, 'positions.length', range.length, 0, Math.floor(2 ** 30 / Math.max(width, axes)));

@@ -139,12 +139,12 @@ export class Operand {
 }
 
 /** @internal */
-export function operand(heap: Heap, where: string, name: string, value: unknown): Operand {
+export function operand(heap: Heap, where: string, name: string, value: unknown, also = ''): Operand {
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
     return new Operand(heap, where, name, value, value.shape);
   }
-  const expected = 'a tensor, or an object with a Float32Array as data and its shape (or dims)';
+  const expected = `${also}a tensor, or an object with a Float32Array as data and its shape (or dims)`;
   if (typeof value !== 'object' || value === null || isRevoked(value) || !('data' in value)) {
     throw new ArgumentTypeError(where, name, value, expected);
   }

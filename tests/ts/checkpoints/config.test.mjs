@@ -571,6 +571,18 @@ testAllRefusals(rw, 'ropeFromConfig', {
 });
 testUnknownOptions(rw, 'ropeFromConfig', ['layer_type', 'base'], (more) => ropeFromConfig(plain, more));
 
+test('a promise of a configuration, and a response that holds one, are refused as such', () => {
+  for (const config of [Promise.resolve({ head_dim: 8 }), new Response('{}'), {}]) {
+    const refused = {
+      name: 'ArgumentTypeError',
+      argument: 'config',
+      message: /; expected an object, as a config.json/,
+    };
+    assert.throws(() => ropeFromConfig(config), refused);
+  }
+  assert.throws(() => ropeFromConfig(Promise.resolve()), /config is a Promise/);
+});
+
 test('Qwen 1: with use_dynamic_ntk the base grows with each doubling of the training length', () => {
   const qwen = { model_type: 'qwen', hidden_size: 5120, num_attention_heads: 40, rotary_emb_base: 10000 };
   const config = { ...qwen, seq_length: 2048, max_position_embeddings: 8192, use_dynamic_ntk: true };

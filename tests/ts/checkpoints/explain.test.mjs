@@ -126,6 +126,11 @@ test('explainRope tells DeepSeek’s factor of the softmax scale', () => {
 });
 const optionsOf = () => ({ type: 'yarn', factor: 40, originalLength: 4096, mscale: 1, mscaleAllDim: 1 });
 
+test('what has no field of a config.json is taken for options, a misspelt one too', () => {
+  assert.throws(() => rw.explainRope({ headdim: 64, base: 1e4 }), /headdim is not an option; known are headDim/);
+  assert.throws(() => rw.explainRope({}), { argument: 'headDim' });
+});
+
 test('layers without RoPE have nothing to explain', () => {
   const rope_parameters = { full_attention: null, sliding_attention: { rope_theta: 500 } };
   assert.equal(rw.explainRope({ head_dim: 8, rope_parameters }, { layerType: 'full_attention' }), null);

@@ -91,6 +91,30 @@ for (const name of ['gpt2', 'opt']) {
   });
 }
 
+test('OPT counts the tokens that are not padding, GPT-2 counts all', async () => {
+  const padded = [1, 1, 5, 6, 7, 8];
+  const attentionMask = [0, 0, 1, 1, 1, 1];
+  for (const [name, isClose] of [
+    ['opt', true],
+    ['gpt2', false],
+  ]) {
+    const own = await loaded(tinyModel(name));
+    const alone = own.forward([5, 6, 7, 8]).logits.data;
+    const off = (options) => farthest(own.forward(padded, { attentionMask, ...options }).logits.data, alone);
+    assert.equal(off({}) < 1e-4, isClose, `${name}: ${off({})}`);
+    assert.ok(off({ positions: [0, 0, 0, 1, 2, 3] }) < 1e-4, name);
+    assert.ok(off({ offset: 0 }) > 0.01, `${name}: what is given counts`);
+    const rows = own.forward([padded, [5, 6, 7, 8, 1, 1]], {
+      attentionMask: [attentionMask, [1, 1, 1, 1, 0, 0]],
+      logits: 'all',
+    }).logits;
+    const [, tokens, vocab] = rows.shape;
+    const at = (row, token) => rows.data.subarray((row * tokens + token) * vocab, (row * tokens + token + 1) * vocab);
+    assert.equal(farthest(at(0, 5), at(1, 3)) < 1e-4, isClose, name);
+    own.dispose();
+  }
+});
+
 test('RoPE in place of ALiBi may be changed again', async () => {
   const model = tinyModel('bloom-6');
   const own = await loaded(model);
