@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { skipLanguageTask } from 'ropewalk/training';
 import { tuningModel } from '../../web/src/chapters/lab/further-programs.js';
-import { train } from '../../web/src/chapters/lab/programs.js';
-import { orderSteps } from '../../web/src/recorded/course.js';
+import { byPosition, train } from '../../web/src/chapters/lab/programs.js';
+import { lengths, orderSteps } from '../../web/src/recorded/course.js';
 import { tuning } from '../../web/src/recorded/further-course.js';
-import { rw } from '../lab/experiment.mjs';
+import { mean, rw } from '../lab/experiment.mjs';
 import { recordedOrder } from '../lab/record.mjs';
 import { bring, figureOf, frames, isWhole, open, runProgram, serve, setOffline, until, withChromium } from './site.mjs';
 
@@ -266,6 +267,25 @@ test('the keyboard reads out all models at one step', async () => {
   await close();
 });
 
+test('a number over losses by position is their mean beyond the trained length, or the loss that is pointed at', async () => {
+  const file = new URL('../../web/src/recorded/lab.json', import.meta.url);
+  const { alibi, rope } = JSON.parse(await readFile(file, 'utf8')).length;
+  const curves = [alibi.asTrained, rope.yarn].map((text) => text.split(' ').map((hundredths) => hundredths / 100));
+  const { page, close } = await openLab();
+  const readings = async () => {
+    const all = await page.locator('#figure-lab-length .panel-reading').allTextContents();
+    return [all[1], all.at(-1)];
+  };
+  const printed = (losses) => losses.map((loss) => loss.toFixed(2));
+  const beyond = curves.map((losses) => mean(losses.slice(lengths.trained / lengths.bin)));
+  assert.deepEqual(await readings(), printed(beyond));
+  await page.locator('#figure-lab-length .curve-panels').focus();
+  await page.keyboard.press('Home');
+  await until(async () => (await readings())[0] !== printed(beyond)[0], 'the loss at a place');
+  assert.deepEqual(await readings(), printed(curves.map(([first]) => first)));
+  await close();
+});
+
 test('without a network the lab says so, and trains when there is one again', async () => {
   const own = await serve();
   const { page, close } = await open(browser, own.address, { serviceWorkers: 'block' });
@@ -307,5 +327,39 @@ test('a count of which character follows which two has the loss that the text sa
   for (const name of ['i18n/further-en.ts', 'i18n/further-zh.ts']) {
     const text = await fileOf(name);
     assert.ok(text.includes(String(added)) && text.includes(` ${said}`), `${name}: ${said}`);
+  }
+});
+
+test('the small language itself leaves the losses that the captions say', async () => {
+  const language = (tokens, stream) => skipLanguageTask({ seed: 4, tokens, stream });
+  const { trained, tested, bin } = lengths;
+  // What follows the second and the fourth token before, counted in other sequences than those of any test.
+  const counts = new Float64Array(16 ** 3);
+  const contextOf = (ids, i) => 16 * (16 * ids[i - 1] + ids[i - 3]);
+  const counted = language(tested, 1000);
+  for (let batch = 0; batch < 40; ++batch) {
+    const { ids, targets, weights } = counted.batch(512);
+    for (const [i, weight] of weights.entries()) counts[contextOf(ids.data, i) + targets.data[i]] += weight;
+  }
+  // The losses of a batch for whoever knows the language: 0 where nothing is asked.
+  const lossesOf = ({ ids, targets, weights }) =>
+    Float64Array.from(weights, (weight, i) => {
+      if (weight === 0) return 0;
+      const context = contextOf(ids.data, i);
+      const all = counts.subarray(context, context + 16).reduce((a, b) => a + b);
+      return -Math.log((counts[context + targets.data[i]] + 0.02) / (all + 0.32));
+    });
+  const held = [1, 2, 3].map((seed) => language(tested, 2 * seed + 1).batch(32));
+  const beyond = held.map((batch) => byPosition(lossesOf(batch), batch.weights).slice(trained / bin));
+  assert.ok(Math.abs(mean(beyond.flat()) - 0.93) < 0.0075, `${mean(beyond.flat())}`);
+  const groups = beyond[0].map((_, i) => mean(beyond.map((losses) => losses[i])));
+  assert.ok(Math.min(...groups) < 0.8);
+  const some = language(trained, 1001).batch(8192);
+  const average = lossesOf(some).reduce((a, b) => a + b) / some.weights.reduce((a, b) => a + b);
+  assert.ok(Math.abs(average - 0.97) < 0.0075, `${average}`);
+  for (const lang of ['en', 'zh']) {
+    const textOf = (name) => readFile(new URL(`../../web/src/chapters/${name}.ts`, import.meta.url), 'utf8');
+    assert.match(await textOf(`lab/i18n/${lang}`), /0\.93.*0\.97/s);
+    assert.match(await textOf(`compare/i18n/evidence-${lang}`), / 0\.93/);
   }
 });

@@ -32,6 +32,7 @@ const session = new TrainingSession<LengthInput, LengthLook>(
   lengthEvery,
 );
 
+const mean = (losses: readonly number[]): number => losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 const curveOf = (losses: readonly number[]) => losses.map((loss, i) => [places[i] ?? 0, loss] as const);
 const recordedOf = (encoding: Encoding, reading: Reading): readonly number[] => {
   const all: Partial<Record<Reading, string>> = recorded.length[encoding];
@@ -83,10 +84,10 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
       const isRecorded = encoding !== 'rope' || section.values.base === usualBase || !isTrained;
       const before = isRecorded ? recordedOf(encoding, reading) : [];
       const told = now.length > 0 ? now : before;
-      const value = told[live.at === undefined ? told.length - 1 : places.indexOf(live.at)];
+      const some = told.filter((_, i) => (live.at === undefined ? i >= trained / bin : places[i] === live.at));
       return {
         name,
-        reading: value === undefined ? '' : fixed(value, 2),
+        reading: some.length === 0 ? '' : fixed(mean(some), 2),
         now: curveOf(now),
         before: curveOf(before),
       };
@@ -121,10 +122,8 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
         const look = looks.at(-1);
         const steps = Math.max(0, looks.length - 1) * lengthEvery;
         const shownReadings = readings();
-        const meanOf = (reading: Reading, from: number, to: number): string => {
-          const some = (look?.[reading] ?? []).slice(from / bin, to / bin);
-          return fixed(some.reduce((sum, loss) => sum + loss, 0) / some.length, 2);
-        };
+        const meanOf = (reading: Reading, from: number, to: number): string =>
+          fixed(mean((look?.[reading] ?? []).slice(from / bin, to / bin)), 2);
         return {
           summary:
             look === undefined
