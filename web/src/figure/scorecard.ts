@@ -12,7 +12,7 @@ const rows = {
   learned: 'ppnn',
   shaw: 'pppy',
   t5: 'pppy',
-  alibi: 'yyyy',
+  alibi: 'pyyy',
   rope: 'yyyp',
 } as const;
 

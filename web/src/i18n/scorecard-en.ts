@@ -17,7 +17,7 @@ export const texts = {
     t5: ['T5', 'Knows the distance itself; far ones share buckets.'],
     alibi: [
       'ALiBi',
-      'Trained on 1,024 tokens, it reads 2,048 as well as a sinusoidal model that was trained on 2,048 ([Press et al.](https://arxiv.org/abs/2108.12409)). It can only fade.',
+      'Knows the distance without its sign. Trained on 1,024 tokens, it reads 2,048 as well as a sinusoidal model that was trained on 2,048 ([Press et al.](https://arxiv.org/abs/2108.12409)). It can only fade.',
     ],
     rope: [
       'RoPE',

@@ -13,7 +13,7 @@ export const texts: ScorecardTexts = {
     t5: ['T5', '直接知道距离；远的合用桶。'],
     alibi: [
       'ALiBi',
-      '用 1,024 个词元训练，读 2,048 个词元和用 2,048 个训练的正弦模型一样好（[Press 等](https://arxiv.org/abs/2108.12409)）。它只会越远越淡。',
+      '知道距离，不分前后。用 1,024 个词元训练，读 2,048 个词元和用 2,048 个训练的正弦模型一样好（[Press 等](https://arxiv.org/abs/2108.12409)）。它只会越远越淡。',
     ],
     rope: [
       'RoPE',
