@@ -350,7 +350,7 @@ const chapters = {
         1e-6,
       );
     }
-    const [, before, after] = /= (\S+)\. At distance −5 it is (\S+)\.$/.exec(await figure.summary());
+    const [, before, after] = /≈ (\S+)\. At distance −5 it is (\S+)\.$/.exec(await figure.summary());
     assert.notEqual(before, after);
   },
 

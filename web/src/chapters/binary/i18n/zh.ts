@@ -27,7 +27,7 @@ export const texts: Texts = {
     flips: '变化的比特数',
     chart: '从每个位置走到下一个位置，有几个比特改变',
     cell: (position, place, bit) => `位置 ${position}，代表 ${place} 的那一位：${bit}`,
-    caption: '上：每个位置一列，写着它的码。加框的是走到下一个位置时要变的比特。下：每一步各变几个比特。',
+    caption: '上：每个位置的码，一个位置一列。加框的是走到下一个位置时要变的比特。下：每一步各变几个比特。',
     summary: (from, to, before, after, n) => `${from} → ${to}：${before} 变成 ${after}，变了 ${n} 个比特。`,
     overflow: (bits, last) => `${bits} 个比特到位置 ${last} 为止，再往后就没有码了。`,
   },

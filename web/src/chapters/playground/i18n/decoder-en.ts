@@ -62,7 +62,7 @@ export const texts = {
       `${count} tokens of text, a model that was trained at ${trained}. Loss of tokens that see ${first} to ${last}: ${losses.join(', ')}.`,
   },
   lengthAfter: [
-    'With the passage, 512 tokens and a factor of 4: without scaling the loss stays as low as in training up to 191 tokens. That is half as long again. From 256 tokens on it is about 4. PI costs a nat or more everywhere, even within the trained length. It slows down the fast pairs, which count single steps, and the weights misread them. Only further training would mend that. NTK holds as far as 383 tokens and then gives way. YaRN holds to the end, at 3.0.',
+    'With the passage, 512 tokens and a factor of 4: without scaling the loss stays as low as in training up to 191 tokens. That is half as long again. From 256 tokens on it is about 4. PI lies at 4.0 to 4.3 everywhere, even within the trained length: a nat or more above YaRN. It slows down the fast pairs, which count single steps, and the weights misread them. Only further training would mend that. NTK holds as far as 383 tokens and then gives way. YaRN holds to the end, at 3.0.',
     'YaRN does not gain anything from the longer text either: with 449 tokens before it a token is no easier to predict than with 64. A scaling keeps a model from failing at a length that it was not trained at. The model has not learnt what to look for so far back. Each point is a mean over about 400 tokens, so a step of 0.2 from one point to the next may be the text; the four curves are of the same tokens, and differ by the scaling alone.',
   ],
 };

@@ -148,7 +148,7 @@ export const texts = {
     caption:
       'A random query and key of a head of size 6: three waves, and their sum as dots on stems. The upright line is the distance that is chosen.',
     summary: (d: string, parts: string, score: string, opposite: string, other: string) =>
-      `At distance ${d}: ${parts} = ${score}. At distance ${opposite} it is ${other}.`,
+      `At distance ${d}: ${parts} ≈ ${score}. At distance ${opposite} it is ${other}.`,
   },
   sumAfter: [
     'This is all of RoPE: each query and each key is turned once, by itself, and their score knows how far apart the two words are and which comes first.',

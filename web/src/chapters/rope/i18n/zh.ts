@@ -126,7 +126,7 @@ export const texts: Texts = {
     label: '每一组在各个距离上给得分加多少',
     y: '得分',
     caption: '头维度为 6 的头里一个随机的查询和键：三个波，以及用带杆的点画出的总和。竖线是选定的距离。',
-    summary: (d, parts, score, opposite, other) => `距离 ${d}：${parts} = ${score}。距离 ${opposite} 时是 ${other}。`,
+    summary: (d, parts, score, opposite, other) => `距离 ${d}：${parts} ≈ ${score}。距离 ${opposite} 时是 ${other}。`,
   },
   sumAfter: ['RoPE 的全部就在这里：每个词只转一次、各转各的，而两个词的得分知道相隔多远，也知道谁在前。'],
   clocksTitle: '所有的组一起看',
