@@ -229,29 +229,84 @@ async function look(id) {
   };
 }
 
+// In the page: keeps what is drawn as an image.
+function keepDrawn() {
+  const { set, ...rest } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, 'src');
+  Object.defineProperty(HTMLImageElement.prototype, 'src', {
+    ...rest,
+    set(address) {
+      if (address.startsWith('data:image/svg')) globalThis.drawn = address;
+      set.call(this, address);
+    },
+  });
+}
+
+// The address of the image that a figure is saved from, in a page that keeps it.
+async function drawnOf(page, id) {
+  await page.evaluate((id) => {
+    globalThis.drawn = undefined;
+    document.querySelector(`#${id} .menu summary`).click();
+    document.querySelectorAll(`#${id} .menu-items button`)[1].click();
+  }, id);
+  return until(() => page.evaluate(() => globalThis.drawn), `the image of ${id}`);
+}
+
+const textOf = (drawn) => {
+  const [, figure] = decodeURIComponent(drawn).split('<foreignObject');
+  return figure.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
+};
+
 test('below a saved picture stand its caption, its settings and its address', async () => {
   const { page, complaints, close } = await open(chromium, site.address, { hash: '#lang=en&rope.pair.m=40' });
-  // What is drawn as the image is kept.
-  await page.evaluate(() => {
-    const { set, ...rest } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, 'src');
-    Object.defineProperty(HTMLImageElement.prototype, 'src', {
-      ...rest,
-      set(address) {
-        if (address.startsWith('data:image/svg')) globalThis.drawn = decodeURIComponent(address);
-        set.call(this, address);
-      },
-    });
-  });
-  await page.locator('#figure-rope-pair .menu summary').click();
-  await page.locator('#figure-rope-pair .menu-items button').nth(1).click();
-  const drawn = await until(() => page.evaluate(() => globalThis.drawn), 'the image');
-  const [, figure] = drawn.split('<foreignObject');
-  const text = figure.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
+  await page.evaluate(keepDrawn);
+  const text = textOf(await drawnOf(page, 'figure-rope-pair'));
   assert.match(text, /Figure 6\.3One pair of coordinates/);
   assert.match(text, /Position m of the query: 40 · Position n of the key: \d+ · Lock the distance m − n: – · /);
   assert.match(text, /http:\/\/127\.0\.0\.1:\d+\/#lang=en&rope\.pair\.m=40&at=rope\.pair/);
   assert.deepEqual(complaints, []);
   await close();
+});
+
+// In a page or an image: where the parts of a picture begin and end from left to right.
+function placesIn(selector) {
+  const picture = document.querySelector(selector);
+  const { x } = picture.getBoundingClientRect();
+  return Array.from(picture.querySelectorAll('*'), (element) => {
+    const { left, right } = element.getBoundingClientRect();
+    return { name: element.localName, place: [left - x, right - x] };
+  });
+}
+
+test('a saved picture has the columns that it has on the page, on a phone and on a broad screen', async () => {
+  const pairs = [
+    ['rope-worked', 390],
+    ['rope-steps', 390],
+    ['rope-layout', 390],
+    ['rope-ways', 1280],
+    ['rope-steps', 1280],
+  ];
+  for (const [name, width] of pairs) {
+    const viewport = { width, height: 844 };
+    const { page, complaints, close } = await open(chromium, site.address, { hash: '#lang=en&at=rope', viewport });
+    await page.evaluate(keepDrawn);
+    const drawn = await drawnOf(page, `figure-${name}`);
+    const seen = await page.evaluate(placesIn, `#figure-${name} .picture`);
+    assert.deepEqual(complaints, []);
+    await page.goto(drawn);
+    const saved = await page.evaluate(placesIn, '.picture');
+    assert.equal(saved.length, seen.length, name);
+    for (const [i, { name: element, place }] of saved.entries()) {
+      const differs = place.some((value, k) => Math.abs(value - seen[i].place[k]) > 1);
+      assert.ok(!differs, `${name} at ${width}: ${element} at ${place}, not ${seen[i].place}`);
+    }
+    // All of it and its address have room, and no more.
+    const { height, bottom } = await page.evaluate(() => ({
+      height: document.documentElement.height.baseVal.value,
+      bottom: document.querySelector('figure').getBoundingClientRect().bottom,
+    }));
+    assert.ok(Math.abs(height - bottom - 16) <= 1, `${name} at ${width}: ${height} high, ends at ${bottom}`);
+    await close();
+  }
 });
 
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {

@@ -81,8 +81,11 @@ function told(figure: Element, address: string): Node[] {
   return [...(caption ? [caption] : []), ...(settings ? [line(settings)] : []), line(address)];
 }
 
-// The picture, below what else is drawn, in the surroundings that its style rules speak of.
+// The picture, below what else is drawn, in the surroundings that its style rules speak of. The outermost is as wide as
+// the page, because many rules ask how wide that is; in an image there is no body.
 function surrounded(picture: HTMLElement, drawn: readonly Element[], address: string, width: number): HTMLElement {
+  const page = document.createElement('div');
+  page.style.cssText = `container: page / inline-size; width: ${document.body.clientWidth}px;`;
   const around = document.createElement('div');
   const figure = picture.closest('figure');
   const outer = document.createElement('figure');
@@ -95,7 +98,8 @@ function surrounded(picture: HTMLElement, drawn: readonly Element[], address: st
   around.style.cssText = `display: flow-root; width: ${width}px; padding: ${margin}px; box-sizing: content-box;`;
   Object.assign(around.style, { color, fontFamily, fontSize, lineHeight });
   around.append(outer);
-  return around;
+  page.append(around);
+  return page;
 }
 
 // How high something is that is not on the page.
@@ -114,9 +118,9 @@ function heightOf(element: HTMLElement): number {
 const noXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 // All of it as the text of an image.
-function image(around: HTMLElement, width: number, height: number): string {
+function image(page: HTMLElement, width: number, height: number): string {
   const root = getComputedStyle(document.documentElement);
-  const svg = new XMLSerializer().serializeToString(around);
+  const svg = new XMLSerializer().serializeToString(page);
   const { lang, dataset } = document.documentElement;
   const drawn = svg.replace(noXml, '\ufffd');
   const styles = styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;');
@@ -139,13 +143,13 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[], add
   if (hidden) await pause(50);
   const width = Math.ceil(picture.getBoundingClientRect().width);
   const ground = getComputedStyle(picture.parentElement ?? picture).backgroundColor;
-  const around = surrounded(picture, drawn, address, width);
+  const page = surrounded(picture, drawn, address, width);
   picture.hidden = hidden;
   // From here on the page may change, and step by step it is not held up for long.
   await pause();
-  const height = heightOf(around);
+  const height = heightOf(page);
   await pause();
-  const source = image(around, width + 2 * margin, height);
+  const source = image(page, width + 2 * margin, height);
   const shown = new Image();
   shown.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
   await shown.decode();
