@@ -309,6 +309,29 @@ test('a saved picture has the columns that it has on the page, on a phone and on
   }
 });
 
+test('what scrolls sideways is saved at its full width', async () => {
+  const viewport = { width: 390, height: 844 };
+  const { page, complaints, close } = await open(chromium, site.address, { hash: '#lang=en', viewport });
+  await bring(page, 'compare');
+  await page.evaluate(keepDrawn);
+  const drawn = await drawnOf(page, 'figure-compare-results');
+  const whole = await page.evaluate(() => document.querySelector('#figure-compare-results .scroller').scrollWidth);
+  assert.ok(whole > 600, `${whole} pixels do not scroll`);
+  assert.deepEqual(complaints, []);
+  await page.goto(drawn);
+  const { width, height, end, bottom, overflow } = await page.evaluate(() => ({
+    width: document.documentElement.width.baseVal.value,
+    height: document.documentElement.height.baseVal.value,
+    end: document.querySelector('table').getBoundingClientRect().right,
+    bottom: document.querySelector('figure').getBoundingClientRect().bottom,
+    overflow: getComputedStyle(document.querySelector('.scroller')).overflowX,
+  }));
+  assert.ok(Math.abs(width - whole - 32) <= 1 && end <= width - 15, `${width} for ${whole}, which ends at ${end}`);
+  assert.ok(Math.abs(height - bottom - 16) <= 1, `${height} high, ends at ${bottom}`);
+  assert.equal(overflow, 'visible');
+  await close();
+});
+
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
   const { page, complaints, close } = await open(chromium, site.address);
   await bring(page, 'linear');

@@ -18,6 +18,9 @@ function frozen(canvas: HTMLCanvasElement): HTMLElement {
   return image;
 }
 
+// What scrolls sideways where it has too little room.
+const scrollers = '.scroller, .formula';
+
 function copyOf<E extends Element>(picture: E): E {
   const copy = picture.cloneNode(true) as E;
   const canvases = copy.querySelectorAll('canvas');
@@ -27,8 +30,12 @@ function copyOf<E extends Element>(picture: E): E {
     inputs[i]?.setAttribute('value', input.value);
     inputs[i]?.toggleAttribute('checked', input.checked);
   }
-  // Nothing is pointed at in a saved picture.
+  // Nothing is pointed at in a saved picture, and nothing scrolls.
   for (const readout of copy.querySelectorAll('.readout')) readout.remove();
+  for (const box of copy.querySelectorAll<HTMLElement>(scrollers)) {
+    box.style.overflow = 'visible';
+    box.style.background = 'none';
+  }
   return copy;
 }
 
@@ -102,16 +109,24 @@ function surrounded(picture: HTMLElement, drawn: readonly Element[], address: st
   return page;
 }
 
-// How high something is that is not on the page.
-function heightOf(element: HTMLElement): number {
+// How large something is that is not on the page. What would scroll in it makes it wider, until all has room; where
+// several are side by side, each gets only a part of that at a time.
+function sizeOf(page: HTMLElement): DOMRect {
   const place = document.createElement('div');
   place.inert = true;
   place.style.cssText = 'position: absolute; top: 0; left: 0; width: 0; height: 0; overflow: hidden;';
-  place.append(element);
+  place.append(page);
   document.body.append(place);
-  const { height } = element.getBoundingClientRect();
+  const around = page.firstElementChild as HTMLElement;
+  const boxes = Array.from(page.querySelectorAll(scrollers));
+  for (let times = 0; times < 5; ++times) {
+    const missing = Math.max(0, ...boxes.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
+    if (missing === 0) break;
+    around.style.width = `${Number.parseFloat(around.style.width) + missing}px`;
+  }
+  const size = around.getBoundingClientRect();
   place.remove();
-  return Math.ceil(height);
+  return size;
 }
 
 // Characters that XML cannot hold, which a reader may type all the same; halves of others among them.
@@ -147,9 +162,9 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[], add
   picture.hidden = hidden;
   // From here on the page may change, and step by step it is not held up for long.
   await pause();
-  const height = heightOf(page);
+  const size = sizeOf(page);
   await pause();
-  const source = image(page, width + 2 * margin, height);
+  const source = image(page, Math.ceil(size.width), Math.ceil(size.height));
   const shown = new Image();
   shown.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
   await shown.decode();
