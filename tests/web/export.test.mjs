@@ -267,6 +267,23 @@ test('below a saved picture stand its caption, its settings and its address', as
   await close();
 });
 
+test('a saved picture tells its step, and settings that play a part, not those that are hidden', async () => {
+  for (const [id, state, told, hidden] of [
+    ['rope-steps', 'rope.steps.step=1', 'step 1 of 7http', ['Position m', 'Position n']],
+    ['rope-steps', 'rope.steps.step=5', 'step 5 of 7 · Position m of the query: 5http', ['Position n']],
+    ['linear-forms', 'linear.forms.form=cosine', 'Random sequence number: 3http', ['Feature map']],
+  ]) {
+    const { page, complaints, close } = await open(chromium, site.address, { hash: `#lang=en&${state}` });
+    await bring(page, id.split('-')[0]);
+    await page.evaluate(keepDrawn);
+    const text = textOf(await drawnOf(page, `figure-${id}`));
+    assert.ok(text.includes(told), `${told}: ${text}`);
+    for (const name of hidden) assert.ok(!text.includes(name), `${name}: ${text}`);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});
+
 // In a page or an image: where the parts of a picture begin and end from left to right.
 function placesIn(selector) {
   const picture = document.querySelector(selector);

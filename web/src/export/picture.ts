@@ -61,16 +61,21 @@ function row(parts: readonly Element[]): HTMLElement {
 // What is left out of a text after its first 400 characters.
 const long = /(?<=^.{400}).+/s;
 
-// What the controls of a figure are set to, in its words.
+// Which step of a figure is shown, and what its controls are set to, in its words. Hidden controls play no part; those in
+// a closed list of more settings do.
 function settingsOf(figure: Element): string {
-  const settings = Array.from(figure.querySelectorAll('.controls .control'), (control) => {
-    const name = control.querySelector('legend, label, span')?.textContent ?? '';
-    const input = control.querySelector<HTMLInputElement>('input, textarea');
-    const chosen = control.querySelector('input[type=radio]:checked')?.parentElement?.textContent;
-    const ticked = input?.type === 'checkbox' ? (input.checked ? '✓' : '–') : undefined;
-    return `${name}: ${control.querySelector('output')?.value ?? chosen ?? ticked ?? input?.value.replace(long, '…') ?? ''}`;
-  });
-  return settings.join(' · ');
+  const step = figure.querySelector('.steps-walk > span')?.textContent ?? '';
+  const controls = Array.from(figure.querySelectorAll('.controls .control'));
+  const settings = controls
+    .filter((control) => control.closest('[hidden]') === null)
+    .map((control) => {
+      const name = control.querySelector('legend, label, span')?.textContent ?? '';
+      const input = control.querySelector<HTMLInputElement>('input, textarea');
+      const chosen = control.querySelector('input[type=radio]:checked')?.parentElement?.textContent;
+      const ticked = input?.type === 'checkbox' ? (input.checked ? '✓' : '–') : undefined;
+      return `${name}: ${control.querySelector('output')?.value ?? chosen ?? ticked ?? input?.value.replace(long, '…') ?? ''}`;
+    });
+  return [step, ...settings].filter(Boolean).join(' · ');
 }
 
 // What tells those who find the picture what it shows, and where.
