@@ -6,8 +6,10 @@ import { bring, browsers, figureOf, open, until, withBoth } from './site.mjs';
 
 const { site, both, browser: chromium } = await withBoth();
 const pages = {};
-// A sentence with a formula for spreadsheets in it, as a link could bring one.
-const hash = '#lang=en&order.map.words=%3D1%2B1+a%2Cb+%22c%22';
+// A sentence with a formula for spreadsheets in it, as a link could bring one, and a word twice.
+const words = ['=1+1', 'a,b', '"c"', 'a,b'];
+const sentence = encodeURIComponent(words.join(' '));
+const hash = `#lang=en&order.words.words=${sentence}&order.map.words=${sentence}`;
 for (const name of browsers) pages[name] = await both.open(name, site.address, { hash });
 for (const { page } of Object.values(pages)) await page.evaluate(catchFiles);
 
@@ -111,12 +113,26 @@ for (const browser of browsers) {
 
   test(`no word becomes a formula of a spreadsheet (${browser})`, async () => {
     const { page } = pages[browser];
+    await save(page, 'order', 'words', 'Save numbers (CSV)');
+    const rows = cells((await savedText(page)).text).slice(1);
+    assert.deepEqual(
+      rows.map(([row]) => row),
+      ["'=1+1", ...words.slice(1)],
+    );
+  });
+
+  test(`words of a map are told apart where they are the same (${browser})`, async () => {
+    const { page } = pages[browser];
+    const names = words.map((word, i) => `${i} · ${word}`);
     await save(page, 'order', 'map', 'Save numbers (CSV)');
-    const rows = cells((await savedText(page)).text).slice(1, 4);
+    const rows = cells((await savedText(page)).text).slice(1, 1 + names.length ** 2);
     assert.deepEqual(
       rows.map(([, row, column]) => [row, column]),
-      ["'=1+1", 'a,b', '"c"'].map((column) => ["'=1+1", column]),
+      names.flatMap((row) => names.map((column) => [row, column])),
     );
+    await save(page, 'order', 'map', 'Save numbers (JSON)');
+    const [{ columns, rows: saved }] = JSON.parse((await savedText(page)).text).tables;
+    assert.deepEqual([columns, saved.map(({ name }) => name)], [names, names]);
   });
 
   test(`Python reads what is saved, and numbers as numbers (${browser})`, async () => {

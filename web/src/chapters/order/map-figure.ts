@@ -110,6 +110,8 @@ export function orderMap(chapter: ChapterState<Texts>, core: Coming<Ropewalk>): 
           hasHidden: values.causal && words.length > 1,
           onDark: isDark(),
         });
+        // A word may be there more than once.
+        const placed = words.map((word, i) => `${plain(i)} · ${word}`);
         return {
           summary: summaryOf(texts, fixed, words, isCausal, weights),
           code: program(
@@ -122,8 +124,8 @@ const result = scores.data;`,
             weights.map((map, head) => ({
               caption: texts.table(plain(head + 1)),
               corner: texts.corner,
-              columns: words,
-              rows: words.map((name, row) => ({
+              columns: placed,
+              rows: placed.map((name, row) => ({
                 name,
                 values: words.map((_, column) =>
                   isHidden({ row, column }) ? undefined : map[row * words.length + column],
