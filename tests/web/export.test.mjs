@@ -416,10 +416,14 @@ test('a picture is saved whatever was typed into it, and one that shows nothing 
   const typed = await page.locator('#figure-order-map input[type=text]').inputValue();
   assert.equal(typed.length, 300, 'cut before the character that has no room');
   assert.ok(typed.isWellFormed?.() ?? true);
-  await bring(page, 'speed');
-  await save('figure-speed-run');
-  const said = page.locator('#figure-speed-run .menu + .said');
-  await until(async () => (await said.textContent()) === 'There is nothing to save yet', 'a reason');
+  await bring(page, 'speed', 'lab');
+  const ids = await page.evaluate(() => Array.from(document.querySelectorAll('[id^=figure-lab-]'), ({ id }) => id));
+  assert.ok(ids.includes('figure-lab-length'));
+  for (const id of ['figure-speed-run', ...ids]) {
+    await save(id);
+    const said = await until(() => page.locator(`#${id} .menu + .said`).textContent(), `what came of ${id}`);
+    assert.equal(said, 'There is nothing to save yet', id);
+  }
   assert.deepEqual(complaints, []);
   await close();
 });

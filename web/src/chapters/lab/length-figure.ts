@@ -144,7 +144,7 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
               caption: texts.label,
               corner: texts.position,
               columns: shownReadings.map((reading) => texts.readings[reading]),
-              rows: places.map((place, i) => ({
+              rows: (look ? places : []).map((place, i) => ({
                 name: texts.bin(plain(place - bin / 2), plain(place + bin / 2 - 1)),
                 values: shownReadings.map((reading) => look?.[reading]?.[i]),
               })),
