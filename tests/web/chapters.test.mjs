@@ -294,6 +294,25 @@ const chapters = {
     const [longer] = await figure.tables();
     assert.equal(longer.length, 40);
     for (const [p, row] of own.entries()) for (const [d, value] of row.entries()) near(longer[p][d], value, 1e-6);
+    await figure.choose('View as picture');
+    // The frame of a position is around its column; on the cells themselves nothing is drawn.
+    const seen = () =>
+      page.evaluate(() => {
+        const [plot, frame] = ['plot', 'frame'].map((name) =>
+          document.querySelector(`#figure-relative-learned .field-${name}`)?.getBoundingClientRect(),
+        );
+        const first = frame && (40 * (frame.left - plot.left)) / plot.width;
+        const last = frame && (40 * (frame.right - plot.left)) / plot.width;
+        return { first, last, cells: document.querySelector('#figure-relative-learned canvas').toDataURL() };
+      });
+    const before = await seen();
+    near(before.first, 16, 0.05);
+    near(before.last, 17, 0.05);
+    await figure.press('Position', 'End');
+    const after = await seen();
+    near(after.first, 39, 0.05);
+    near(after.last, 40, 0.05);
+    assert.equal(after.cells, before.cells);
   },
 
   async 'rope: walking on turns both hands and leaves the angle between them'(page) {

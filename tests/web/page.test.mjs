@@ -192,11 +192,10 @@ test('the theme follows the system until it is chosen, and the pictures follow t
       const canvas = document.querySelector('.heat canvas');
       return canvas.getContext('2d').getImageData(2, 2, 1, 1).data.join();
     });
-  // Its frame is drawn in the ink and on the ground of the page.
-  const framed = () => page.evaluate(() => document.querySelector('#chapter-sinusoid canvas').toDataURL());
+  const field = () => page.evaluate(() => document.querySelector('#chapter-sinusoid canvas').toDataURL());
   assert.ok((await brightness()) > 200);
   const light = await cell();
-  const framedOnLight = await framed();
+  const fieldOnLight = await field();
   // What is far from the screen rests before the colours change, not after.
   await page.evaluate(() => {
     const { dataset } = document.documentElement;
@@ -222,7 +221,7 @@ test('the theme follows the system until it is chosen, and the pictures follow t
 
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
   assert.equal(await cell(), light, 'paper is light');
-  assert.equal(await framed(), framedOnLight);
+  assert.equal(await field(), fieldOnLight);
   assert.ok((await brightness()) > 200);
   await page.evaluate(() => dispatchEvent(new Event('afterprint')));
   await until(async () => (await cell()) === dark, 'dark again on the screen');

@@ -123,9 +123,9 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
     },
   });
   // The ink within the ground, so that a frame can be seen on any cell.
-  const stroke = (x: number, y: number, w: number, h: number, around: number): void => {
+  const stroke = (x: number, y: number, w: number, h: number): void => {
     for (const [color, width] of [
-      [ground, around],
+      [ground, 4],
       [ink, 2],
     ] as const) {
       context.strokeStyle = color;
@@ -145,7 +145,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       }
       const share = shareOf(value, data);
       if (data.framed?.({ row, column })) {
-        stroke(x + 2 * pixels, y + 2 * pixels, w - 4 * pixels, hgt - 4 * pixels, 4);
+        stroke(x + 2 * pixels, y + 2 * pixels, w - 4 * pixels, hgt - 4 * pixels);
       }
       if (!hasNumbers) continue;
       letters.fillStyle = inkOn(share, onDark, data.scale);
@@ -157,10 +157,6 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   context.globalAlpha = 0.25;
   context.fill(dots);
   context.globalAlpha = 1;
-  const [first, last] = data.framedColumns ?? [data.framedColumn, data.framedColumn];
-  if (first === undefined || last === undefined) return;
-  const [left, right] = [edge(first, cellWidth), edge(last + 1, cellWidth)];
-  stroke(left, pixels, right - left - gap, canvas.height - 2 * pixels, 5);
 }
 
 // Tells what is pointed at, touched, walked to and picked.
@@ -210,9 +206,10 @@ export function field(events: FieldEvents): FieldView {
   const rowNames = h('div', { class: 'field-rows', 'aria-hidden': 'true' });
   const columnNames = h('div', { class: 'field-columns', 'aria-hidden': 'true' });
   const canvas = h('canvas');
+  const frame = h('div', { class: 'field-frame' });
   const mark = h('div', { class: 'field-mark' });
   // Arrow keys have to reach us, so this is an application to a screen reader; the table is there for reading.
-  const plot = h('div', { class: 'field-plot', tabindex: 0, role: 'application' }, canvas, mark);
+  const plot = h('div', { class: 'field-plot', tabindex: 0, role: 'application' }, canvas, frame, mark);
   const element = h('div', { class: 'field' }, title, rowTitle, rowNames, plot, columnNames, columnTitle);
   let data: FieldData | undefined;
   let room = 0;
@@ -274,16 +271,22 @@ export function field(events: FieldEvents): FieldView {
     element.style.setProperty('--width', `${all.width}px`);
     element.style.setProperty('--height', `${all.height}px`);
     showNames(data, all);
+    // Around the columns, not on them: they may be as narrow as its lines.
+    const [first, last = first] = data.framedColumns ?? [data.framedColumn];
+    frame.hidden = first === undefined;
+    if (first !== undefined && last !== undefined) {
+      frame.style.setProperty('left', `${(first * all.width) / data.columns}px`);
+      frame.style.setProperty('width', `${((last + 1 - first) * all.width) / data.columns}px`);
+    }
     mark.hidden = data.current === undefined;
     const { row = 0, column = 0 } = data.current ?? {};
     mark.style.setProperty('left', `${(column * all.width) / data.columns}px`);
     mark.style.setProperty('top', `${(row * all.height) / data.rows}px`);
     mark.style.setProperty('width', `${all.width / data.columns}px`);
     mark.style.setProperty('height', `${all.height / data.rows}px`);
-    const frames = [data.framed, data.framedColumn, data.framedColumns?.join()];
     const isPointed = data.current !== undefined;
     const looks = [data.onDark, data.limit, all.width, all.height, devicePixelRatio, isPointed];
-    const inputs = [data.values, ...frames, ...looks];
+    const inputs = [data.values, data.framed, ...looks];
     if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
     drawn = inputs;
   }
