@@ -112,7 +112,7 @@ export const texts = {
     label: 'Loss by position, beyond the trained length',
     y: 'loss in nats',
     caption:
-      'The loss at each position, in groups of four. The dashed line marks the end of the trained length. The number over a panel is the mean loss beyond it. The language itself leaves about 0.93 there, and less in some groups. With RoPE the same model is also read with scaled positions, by a factor of 4 and without further training.',
+      'The loss at each position, in groups of four. The dashed line marks the end of the trained length. The number over a panel is the mean loss beyond it. The language itself leaves about 0.93 there, less in some groups. With RoPE the same model is also read with scaled positions, by a factor of 4 and without further training.',
     notYet: 'Nothing is trained yet. Press Train; the cliff shows after about 100 steps.',
     one: (reading: string, loss: string) => `With ${reading} it is ${loss} there.`,
     summary: (encoding: string, steps: string, within: string, beyond: string, scaled: readonly string[]) =>
