@@ -5,7 +5,7 @@ export const page = {
   title: ['How ', 'attention ', 'knows ', 'where ', 'a ', 'word ', 'stands'],
   needles:
     'A row for each word of the title, a needle for each pair of coordinates: all start level at the first word and turn as the words go by, the leftmost fastest. Where the needles point tells the place.',
-  lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: each change is computed as you read, by the same code that the ropewalk package ships. Recorded curves and results of papers are marked.',
+  lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: each change is computed as you read, by the same code that the ropewalk package ships.',
   hero: {
     // The words of the title that walk.
     words: [1, 5],
