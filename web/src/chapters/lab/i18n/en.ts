@@ -112,7 +112,7 @@ export const texts = {
     label: 'Loss by position, beyond the trained length',
     y: 'loss in nats',
     caption:
-      'The loss at each position, in groups of four. The dashed line marks the end of the trained length. The number over a panel is the mean loss beyond it. The language itself leaves about 0.93 there, less in some groups. With RoPE the same model is also read with scaled positions, by a factor of 4 and without further training.',
+      'The loss at each position, in groups of four. The dashed line marks the end of the trained length. The number over a panel is the mean beyond it. The language itself leaves about 0.93 there, less in some groups. With RoPE the same model also reads positions scaled by a factor of 4, without further training.',
     notYet: 'Nothing is trained yet. Press Train; the cliff shows after about 100 steps.',
     one: (reading: string, loss: string) => `With ${reading} it is ${loss} there.`,
     summary: (encoding: string, steps: string, within: string, beyond: string, scaled: readonly string[]) =>
@@ -142,7 +142,7 @@ export const texts = {
     label: 'Loss of forms of linear attention, by training steps',
     y: 'loss in nats',
     caption:
-      'Five models with linear attention, and one with softmax for comparison. All but the last two have the features elu + 1. The language itself leaves a loss of 0.97 on average.',
+      'Five models with linear attention, and one with softmax for comparison. All but the last two have the features elu + 1. The language itself leaves 0.97 on average.',
     notYet: 'Nothing is trained yet. Press Train; the curves part after about 100 steps.',
     one: (form: string, loss: string) => `${form} ${loss}`,
     summary: (steps: string, all: readonly string[]) => `Losses after ${steps} steps: ${all.join('; ')}.`,
