@@ -136,8 +136,7 @@ export const texts: Texts = {
     },
     label: '各种线性注意力的损失，随训练步数变化',
     y: '损失（nat）',
-    caption:
-      '五个模型用线性注意力，一个用 softmax 作对照。除了最后两个，特征都是 elu + 1。语言本身平均就留有 0.97。',
+    caption: '五个模型用线性注意力，一个用 softmax 作对照。除了最后两个，特征都是 elu + 1。语言本身平均就留有 0.97。',
     notYet: '还没有开始训练。按“开始训练”，大约 100 步以后，几条曲线就分开了。',
     one: (form, loss) => `${form} ${loss}`,
     summary: (steps, all) => `${steps} 步以后的损失：${all.join('；')}。`,
