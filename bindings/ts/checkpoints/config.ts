@@ -115,7 +115,7 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   const asked = askedOf(where, options);
   const config = textConfig(outer);
   if (isRecord(config.peek('encoder')) && isRecord(config.peek('decoder'))) {
-    throw config.misfit('decoder', ' beside an encoder; give one of them');
+    throw config.misfit('decoder', '; give it, or the encoder');
   }
   const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
   const model = modelName(modelType ?? '');

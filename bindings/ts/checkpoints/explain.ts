@@ -5,10 +5,9 @@
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { configFields, type RopeConfigOptions, type RopeSources, readRopeConfig } from './config.js';
-import { isRecord } from './fields.js';
+import { configOf } from './fields.js';
 import { given, yarnBand } from './kinds.js';
 import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf } from './warnings.js';
 
@@ -93,8 +92,7 @@ function read(
   config: unknown,
   options: ExplainOptions,
 ): Pick<Explained, 'options' | 'reading' | 'trainingLength'> | null {
-  const value = check.read(config);
-  if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'a config.json or the options of rope()');
+  const value = configOf(where, config);
   // Fields of a config.json are of several words, with underscores.
   const isOptions = 'headDim' in value || !Object.keys(value).some((name) => name.includes('_'));
   const all = check.options(where, 'options', options, [...configFields, 'trainingLength', 'angles']);

@@ -99,8 +99,8 @@ function chatTemplate(metadata: Metadata): GgufTokenizerConfig['chat_template'] 
  *
  * @param file what `openGguf` gives; only its metadata is read.
  * @throws GgufError where an entry is missing or of another type, or names a kind of tokenizer or a way to split texts
- * that is not supported; it names the key. Where `tokenizer.ggml.pre` is missing llama.cpp takes `default` and warns: here
- * give `{ metadata }` that has it.
+ * that is not supported, or where an end is the id of no token; it names the key. Where `tokenizer.ggml.pre` is missing
+ * llama.cpp takes `default` and warns: here give `{ metadata }` that has it.
  *
  * @example
  * import { tokenizerFromGguf } from 'ropewalk/models';

@@ -17,6 +17,9 @@ const roleKeys = {
 /** @internal */
 export type Role = keyof typeof roleKeys;
 
+// What ends a text, a turn or a message.
+const ends: readonly Role[] = ['eos', 'eot', 'eom'];
+
 const tokenKey = (role: Role) => `tokenizer.ggml.${roleKeys[role]}_token_id`;
 
 type Ids = Readonly<Partial<Record<Role, number>>>;
@@ -63,7 +66,7 @@ function idsOf(metadata: Metadata, kind: TokenizerKind, count: number): Ids {
     const id = stated ?? defaults[role];
     if (id !== undefined && id >= 0 && id < count) ids[role] = Number(id);
     // Files have padding of no token; generation without an end would go on and on.
-    else if (/^eo/.test(role) && stated !== undefined && stated >= 0 && Number(stated) !== none) {
+    else if (ends.includes(role) && stated !== undefined && stated >= 0 && Number(stated) !== none) {
       throw metadata.error(tokenKey(role), `is ${stated}, the id of no token; expected less than ${count}`);
     }
   }
@@ -112,7 +115,7 @@ export function endIds({ tokens, ids }: Vocabulary): readonly number[] {
   // In Harmony (gpt-oss) and Solar this ends a channel, not the turn; Gemma 4 has </s> as a word.
   if (has('<|call|>', '<|calls|>') && has('<|return|>', '<|flush|>')) named.delete('<|end|>');
   if (has('<|tool_response>')) named.delete('</s>');
-  const stated = [ids.eos, ids.eot, ids.eom];
+  const stated = ends.map((role) => ids[role]);
   return [...tokens.keys()].filter((id) => stated.includes(id) || named.has(tokens[id] ?? ''));
 }
 

@@ -68,9 +68,9 @@ export interface WeightShape {
  * (`q5_1`), and by what its code makes of the rounding of the scale to float16, by 2^-11 of it or, below 2^-14, by 2^-25.
  * Blocks of 256 have scales that are multiples of 1 / 63 (`q6_k`: 1 / 128) of their largest, and are chosen for the least
  * squared error: a weight is off by about half a step of (largest - smallest, or 0) / 15 (`q4_k`) or / 31 (`q5_k`) of its 32,
- * of m / 32 of its 16 (`q6_k`), more where its neighbours are much larger. Their
- * float16 scales are off by 2^-25, which is up to 2.8e-5 (`q4_k`), 5.8e-5 (`q5_k`) or 1.2e-4 (`q6_k`) of a weight: as in ggml,
- * little is left of a block whose weights are no larger than that. Biases and norms stay float32.
+ * of m / 32 of its 16 (`q6_k`), more where its neighbours are much larger. A float16 scale below 2^-14 is off by up to 2^-25,
+ * and a weight then by up to 2.8e-5 (`q4_k`), 5.8e-5 (`q5_k`) or 1.2e-4 (`q6_k`): little is left of a block whose weights are
+ * no larger than that. Biases and norms stay float32.
  */
 export type WeightStorage = 'as given' | WeightType | 'int8' | BlockType;
 

@@ -287,8 +287,8 @@ export class Trainer extends Handle {
 
   /**
    * Goes on from what a trainer of the same model and type of optimizer saved, to the same bits. What may differ is the seed,
-   * the context, the numbers of the optimizer, normEps, and RoPE's base and scaling. FIRE's threshold and the sizes of tables of positions
-   * (`maxPositions`, `rows`), which follow the context unless they are given, may not.
+   * the context, the numbers of the optimizer, normEps, and RoPE's base and scaling. FIRE's threshold and the sizes of tables of
+   * positions (`maxPositions`, `rows`), which follow the context unless they are given, may not.
    *
    * @throws ArgumentRangeError for what another kind of trainer saved and for damaged bytes; nothing is changed then.
    */

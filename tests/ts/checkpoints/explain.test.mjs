@@ -128,7 +128,9 @@ const optionsOf = () => ({ type: 'yarn', factor: 40, originalLength: 4096, mscal
 
 test('what has no field of a config.json is taken for options, a misspelt one too', () => {
   assert.throws(() => rw.explainRope({ headdim: 64, base: 1e4 }), /headdim is not an option; known are headDim/);
-  assert.throws(() => rw.explainRope({}), { argument: 'headDim' });
+  for (const nothing of [{}, Promise.resolve({ headDim: 8 })]) {
+    assert.throws(() => rw.explainRope(nothing), { name: 'ArgumentTypeError', argument: 'config' });
+  }
 });
 
 test('layers without RoPE have nothing to explain', () => {
