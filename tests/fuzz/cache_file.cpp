@@ -24,7 +24,7 @@ void setWord(std::vector<uint8_t>& bytes, size_t index, uint64_t word) {
   std::memcpy(bytes.data() + 8 * index, &word, 8);
 }
 
-constexpr double kMostNumbers = 1e6;  // in memory, so that no input allocates more than a fuzzer may
+constexpr double kMostNumbers = 1e5;  // in memory, so that no input allocates more than a fuzzer may
 
 double numbersOfToken(const std::vector<uint8_t>& bytes) {
   const auto number = [&](size_t index) { return static_cast<double>(wordAt(bytes, index)); };
