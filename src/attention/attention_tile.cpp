@@ -26,13 +26,6 @@ void packStrip(float* packed, size_t rows, size_t dim, Row q) {
   });
 }
 
-// What a query at a position is multiplied by.
-float temperatureAt(const QueryTemperature& temperature, int64_t position) {
-  const int64_t steps = std::max<int64_t>(position + 1, 0) / temperature.step;
-  return static_cast<float>(1 +
-                            static_cast<double>(temperature.scale) * std::log1p(static_cast<double>(steps)));
-}
-
 // What tile() gives for one row of weights and values that may be NaN or infinite: those of weight 0 are not
 // read.
 void mixRow(float* out, const float* p, const KeyBlock& block, KeyRange range, size_t width) {
@@ -143,8 +136,7 @@ void AttentionTile::startRows(size_t b, size_t g, size_t first) {
 void AttentionTile::applyTemperature(float* packed, size_t start, size_t rows) const {
   if (options_.temperature.step == 0) return;
   for (size_t r = 0; r < rows; ++r) {
-    const float factor = temperatureAt(options_.temperature, rows_[start + r].position);
-    for (size_t d = 0; d < q_.dim; ++d) packed[d * rows + r] *= factor;
+    for (size_t d = 0; d < q_.dim; ++d) packed[d * rows + r] *= rows_[start + r].temperature;
   }
 }
 
@@ -215,7 +207,7 @@ void AttentionTile::addSegments(const QueryRow& row, const ScorePart& part) cons
   for (size_t n = 0; n < 2; ++n) {
     const size_t h = n * q_.heads + row.h;
     terms[n] = bias[h];
-    for (size_t d = 0; d < q_.dim; ++d) terms[n] += row.q[d] * table[h * q_.dim + d];
+    for (size_t d = 0; d < q_.dim; ++d) terms[n] += row.temperature * row.q[d] * table[h * q_.dim + d];
   }
   for (size_t j = 0; j < part.size(); ++j)
     part.x[j] += types[part.keys.first + j] == types[row.i] ? terms[0] : terms[1];

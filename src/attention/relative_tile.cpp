@@ -91,8 +91,8 @@ void RelativeTile::products(const QueryRow& row, const KeyBlock& block, const Sc
       f32x4 sum = simd::splat(0);
       for (size_t d = 0; d < dim_; ++d) {
         const size_t at = d * kTileColumns + half;
-        sum = simd::mulAdd(simd::mul(simd::splat(row.q[d]), simd::load(panel + at)), simd::load(keys + at),
-                           sum);
+        const f32x4 query = simd::splat(row.temperature * row.q[d]);
+        sum = simd::mulAdd(simd::mul(query, simd::load(panel + at)), simd::load(keys + at), sum);
       }
       simd::store(x + half, sum);
     }

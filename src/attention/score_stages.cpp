@@ -1,6 +1,8 @@
 #include "attention/score_stages.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
 #include <limits>
 
 #include "attention/key_blocks.h"
@@ -26,7 +28,9 @@ size_t biasIndex(const AttentionOptions& options, const QueryRow& row, size_t j)
   const int64_t distance = distanceOf(options, row, j);
   const size_t h = options.fire.out_bias != nullptr ? 0 : row.h;
   if (options.distance_ranges == nullptr) {
-    return h * options.distance_count + static_cast<size_t>(distance - options.distance_first);
+    const auto at = static_cast<size_t>(distance - options.distance_first);
+    assert(at < options.distance_count);
+    return h * options.distance_count + at;
   }
   const auto behind = [](int64_t d, const DistanceRange& range) { return d < range.first; };
   const DistanceRange* end = options.distance_ranges + options.distance_range_count;
@@ -50,6 +54,13 @@ void addDistanceBias(const AttentionOptions& options, const QueryRow& row, const
   for (size_t n = 0; n < part.size(); ++n) part.x[n] += bias[n];
 }
 
+float temperatureAt(const QueryTemperature& temperature, int64_t position) {
+  if (temperature.step == 0) return 1;
+  const int64_t steps = std::max<int64_t>(position + 1, 0) / temperature.step;
+  return static_cast<float>(1 +
+                            static_cast<double>(temperature.scale) * std::log1p(static_cast<double>(steps)));
+}
+
 // A probability of 0 stays 0 in a row of NaN: no one may attend to it.
 f32x4 probability(f32x4 score, f32x4 shift, f32x4 inverse) {
   const f32x4 e = exp(simd::sub(score, shift));
@@ -67,7 +78,9 @@ QueryRow queryRow(HeadView<const float> q, const AttentionOptions& options, cons
   const int64_t slot = chosen ? outputs.slots[h] : static_cast<int64_t>(h);
   const bool given = outputs.any() && slot >= 0;
   const size_t start = given ? ((b * heads + static_cast<size_t>(slot)) * q.tokens + i) * keys : 0;
-  return {q.row(b, h, i), b, h, i, position, visibleKeys(options, b, position, keys), given, start};
+  const float temperature = temperatureAt(options.temperature, position);
+  return {q.row(b, h, i), b,    h, i, position, temperature, visibleKeys(options, b, position, keys),
+          given,          start};
 }
 
 void ScoreStages::apply(const QueryRow& row, const ScorePart& part, float* content) const {

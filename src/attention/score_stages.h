@@ -17,6 +17,7 @@ struct QueryRow {
   size_t h;  // query head
   size_t i;
   int64_t position;
+  float temperature;  // what the query is multiplied by
   VisibleKeys visible;
   bool given;           // its scores are asked for
   size_t scores_start;  // of its row in each of the ScoreOutputs

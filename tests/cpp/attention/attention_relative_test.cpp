@@ -299,6 +299,34 @@ TEST_CASE("Tables of zeros, or of ones for M3, are plain attention bit for bit",
   CHECK(sameBits(data.out, plain_out));
 }
 
+TEST_CASE("A temperature multiplies the queries of every relative term, and of token types", "[attention]") {
+  Random random(12);
+  constexpr AttentionShape kShapeOfOne = {1, 2, 1, 1, 9, 8, 5};
+  const std::vector<float> types_table = random.floats(2 * 2 * 8);
+  const std::vector<float> type_biases = random.floats(4);
+  const std::vector<double> types = {0, 1, 0, 0, 1, 1, 0, 1, 0};
+  for (const Kind& kind : kKinds) {
+    for (const bool typed : {false, true}) {
+      AttentionData data(random, kShapeOfOne);
+      const Tables tables(random, kShapeOfOne, 3);
+      AttentionOptions options = scaled(8);
+      options.relative = tables.terms(kind, 3);
+      options.query_offset = 8;
+      if (typed) options.segments = {types_table.data(), type_biases.data(), types.data()};
+      options.temperature = {2, 0.75f};
+      REQUIRE(data.run(options) == Status::kOk);
+      const std::vector<float> with = data.out;
+      options.temperature = {};
+      REQUIRE(data.run(options) == Status::kOk);
+      INFO(kind.name << (typed ? ", of types" : ""));
+      CHECK(!sameBits(data.out, with));
+      for (float& q : data.q) q *= static_cast<float>(1 + 0.75 * std::log1p(4.0));
+      REQUIRE(data.run(options) == Status::kOk);
+      CHECK(sameBits(data.out, with));
+    }
+  }
+}
+
 TEST_CASE("Rows of a table that no key meets are not looked at", "[attention]") {
   Random random(5);
   constexpr int64_t kLimit = 12;  // 5 queries and 7 keys meet distances -4 .. 6
