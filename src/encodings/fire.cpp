@@ -22,8 +22,8 @@ f32x4 network(f32x4 share, const FireTerms& terms, size_t h) {
   for (size_t w = 0; w < terms.width; ++w) {
     const f32x4 hidden =
         simd::mulAdd(simd::splat(terms.hidden_weights[w]), share, simd::splat(terms.hidden_bias[w]));
-    sum = simd::mulAdd(simd::splat(terms.out_weights[h * terms.width + w]), simd::max(hidden, simd::splat(0)),
-                       sum);
+    const f32x4 kept = simd::max(simd::splat(0), hidden);  // in this order NaN stays NaN
+    sum = simd::mulAdd(simd::splat(terms.out_weights[h * terms.width + w]), kept, sum);
   }
   return sum;
 }

@@ -106,6 +106,24 @@ TEST_CASE("FIRE's share of the way back lies in [0, 1] and ends at 1, at any len
   }
 }
 
+TEST_CASE("A number of FIRE's network that is NaN, or infinite where the share is 0, is seen in the bias",
+          "[encodings]") {
+  const float zero = 0;
+  for (const bool of_weight : {false, true}) {
+    for (const float bad : {kNaN, kInfinity}) {
+      const float weights[] = {of_weight ? bad : 1, 1};
+      const float biases[] = {of_weight ? 0 : bad, 0};
+      const float out_weights[] = {5, 1};
+      const FireTerms terms = {0.1, 64, 2, weights, biases, out_weights, &zero};
+      std::vector<float> row(5);
+      REQUIRE(fireBias({terms, 1, 1, row.size(), 4}, row.data()) == Status::kOk);
+      INFO(bad << (of_weight ? " among weights" : " among biases"));
+      for (const float bias : row) CHECK(!std::isfinite(bias));
+      CHECK(std::isnan(row.back()) == (of_weight || std::isnan(bad)));  // infinity times a share of 0
+    }
+  }
+}
+
 TEST_CASE("FIRE takes empty sizes and refuses numbers that give no share", "[encodings]") {
   const FireData data(1, 2);
   float out = 7;
