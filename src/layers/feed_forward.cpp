@@ -19,16 +19,18 @@ constexpr size_t kChunkRows = 300;
 // From the softmax of a row, or its logits, to the weights of its experts, 0 for all others.
 void choose(const FeedForwardOptions& options, float* weights, size_t experts) {
   const float least = options.sigmoid ? -std::numeric_limits<float>::infinity() : 0;
-  float sum = 0;
   for (size_t e = 0; e < experts; ++e) {
     size_t before = 0;
     for (size_t i = 0; i < experts; ++i) {
       if (weights[i] > weights[e] || (weights[i] == weights[e] && i < e)) ++before;
     }
     if (before >= options.chosen) weights[e] = least;
+  }
+  float sum = 0;
+  for (size_t e = 0; e < experts; ++e) {
+    if (options.sigmoid) weights[e] = 1 / (1 + std::exp(-weights[e]));
     sum += weights[e];
   }
-  for (size_t e = 0; options.sigmoid && e < experts; ++e) weights[e] = 1 / (1 + std::exp(-weights[e]));
   for (size_t e = 0; options.normalize && e < experts; ++e) weights[e] /= sum;
 }
 

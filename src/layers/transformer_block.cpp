@@ -30,6 +30,8 @@ Status TransformerBlock::create(const BlockOptions& options, BlockParts&& parts)
     if (norm->size() != model) status = Status::kInvalidShape;
     if (status != Status::kOk) return status;
   }
+  if (options.placement == NormPlacement::kParallel && parts.feed_forward.router.weight().rows() != 0)
+    return Status::kInvalidShape;
   TransformerBlock block;
   Status status = block.attention_.create(options.attention, std::move(parts.attention));
   if (status == Status::kOk) {

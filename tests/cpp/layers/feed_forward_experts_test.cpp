@@ -92,10 +92,10 @@ TEST_CASE("A sigmoid of the router multiplies what experts read, and a shared on
   shape.model = kModel;
   shape.hidden = 11;
   data.experts.emplace_back(random, shape, 1, 1);
-  for (const bool shared : {false, true}) {
+  for (const auto& [shared, normalize] : {std::pair(false, false), {true, false}, {true, true}}) {
     for (size_t chosen = 1; chosen <= kExperts; ++chosen) {
       FeedForward layer;
-      REQUIRE(layer.create({Activation::kSilu, chosen, false, true},
+      REQUIRE(layer.create({Activation::kSilu, chosen, normalize, true},
                            data.parts(kExperts + (shared ? 1 : 0))) == Status::kOk);
       for (const size_t rows : {size_t{1}, size_t{61}}) {
         const std::vector<float> x = random.floats(rows * kModel);
@@ -107,10 +107,12 @@ TEST_CASE("A sigmoid of the router multiplies what experts read, and a shared on
           Matrix sorted = logits;
           std::sort(sorted.begin(), sorted.end(), std::greater<>());
           Matrix sum = shared ? naiveFeedForward(row, data.experts[kExperts]) : Matrix(kModel);
+          double total = 0;
+          for (size_t e = 0; e < chosen; ++e) total += 1 / (1 + std::exp(-sorted[e]));
           for (size_t e = 0; e < kExperts; ++e) {
             if (logits[e] < sorted[chosen - 1]) continue;
             Matrix read = row;
-            for (double& value : read) value /= 1 + std::exp(-logits[e]);
+            for (double& value : read) value /= (1 + std::exp(-logits[e])) * (normalize ? total : 1);
             const Matrix made = naiveFeedForward(read, data.experts[e]);
             for (size_t i = 0; i < kModel; ++i) sum[i] += made[i];
           }

@@ -235,6 +235,13 @@ TEST_CASE("A block of no tokens is no error, and one that does not fit leaves th
     p.feed_forward.up = narrow_up.linear(WeightType::kFloat32);
     p.feed_forward.down = narrow_down.linear(WeightType::kFloat32);
   });
+  const MatrixData router(random, 1, data.shape.model, false);
+  BlockOptions routed = data.options();
+  routed.placement = NormPlacement::kParallel;
+  routed.feed_forward.chosen = 1;
+  BlockParts experts = data.parts();
+  experts.feed_forward.router = router.linear(WeightType::kFloat32);
+  CHECK(block.create(routed, std::move(experts)) == Status::kInvalidShape);
   CHECK(sameBits(data.forward(block, data.input()), before));
 
   std::vector<float> out(data.x.size(), 7.0f);
