@@ -30,7 +30,7 @@ class Model {
   const ParameterLayout& layout() const { return layout_; }
 
   // Room for passes over such sequences, and the plan's tables. kPositionOutOfRange: longer than a table of
-  // the encoding; kInvalidShape: sizes whose products overflow.
+  // the encoding; kInvalidShape: more than kMostTokens; kOutOfMemory: also sizes whose products overflow.
   Status prepare(const Sequences& sequences, PositionPlan<T>& plan, Purpose purpose);
 
   // After prepare for the same sequences and plan: leaves logits [batch, tokens, vocab].

@@ -138,8 +138,8 @@ template <class T>
 Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch,
                                size_t tokens, Purpose purpose) {
   size_t m = 0;
-  if (tokens > kMostTokens || !multiply(batch, tokens, &m) || !multiply(m, options.heads, &m))
-    return Status::kOutOfMemory;
+  if (tokens > kMostTokens) return Status::kInvalidShape;
+  if (!multiply(batch, tokens, &m) || !multiply(m, options.heads, &m)) return Status::kOutOfMemory;
   const size_t threads = threadsFor(batch * options.heads, 1);
   if (layers_.reserve(options.layers) != Status::kOk || of_threads_.reserve(threads - 1) != Status::kOk)
     return Status::kOutOfMemory;

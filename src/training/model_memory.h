@@ -77,7 +77,8 @@ template <class T>
 class ModelMemory {
  public:
   // Room for a pass, after the plan's prepare. What was there before is undefined then. kInvalidShape: more
-  // than kMostTokens tokens, or sizes whose products overflow. Allocates only where there is not enough.
+  // than kMostTokens tokens; kOutOfMemory: also sizes whose products overflow. Allocates only where there is
+  // not enough.
   Status prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch, size_t tokens,
                  Purpose purpose);
 

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kWidest = kMostTokens;
 constexpr size_t kLargest = size_t{1} << 24;
 constexpr size_t kMostBuckets = 4096;
+constexpr size_t kMostCounted = size_t{1} << 20;  // positions of CoPE, so that copeRoom() fits
 
 bool isPositive(double x) {
   return x > 0 && std::isfinite(x);
@@ -74,8 +75,9 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kRelativeKey:
     case PositionKind::kRelativeKeyQuery:
     case PositionKind::kM3:
-    case PositionKind::kCope:
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
+    case PositionKind::kCope:
+      return position.length > 0 && position.length <= kMostCounted ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
     case PositionKind::kTransformerXl:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;

@@ -117,7 +117,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
     case PositionKind::kTransformerXl:
       break;
     case PositionKind::kAxial:
-      made.longest_ = std::min(position.length, kMostTokens) * position.columns;
+      if (!multiply(position.length, position.columns, &made.longest_)) made.longest_ = SIZE_MAX;
       break;
     case PositionKind::kRopeMixed:
       made.pairing_ = position.pairing;

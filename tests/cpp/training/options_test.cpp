@@ -152,6 +152,7 @@ TEST_CASE("The largest sizes are taken, the next ones refused", "[training]") {
       {"learned", Kind::kLearned, kMost, [](ModelOptions& m, size_t n) { m.position.length = n; }},
       {"relative", Kind::kM3, kMost, [](ModelOptions& m, size_t n) { m.position.length = n; }},
       {"shaw", Kind::kShaw, kMost - 1, [](ModelOptions& m, size_t n) { m.position.max_relative = n; }},
+      {"cope", Kind::kCope, 1 << 20, [](ModelOptions& m, size_t n) { m.position.length = n; }},
       {"fire", Kind::kFire, 4096, [](ModelOptions& m, size_t n) { m.position.width = n; }},
       {"t5", Kind::kT5, 4096, [](ModelOptions& m, size_t n) { m.position.num_buckets = n; },
        Status::kInvalidArgument},

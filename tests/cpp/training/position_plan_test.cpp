@@ -65,6 +65,22 @@ TEST_CASE("Sizes whose products no memory holds are refused", "[training]") {
     CAPTURE(batch);
     CHECK(memory.prepare(model, plan, batch, 5, Purpose::kTrain) == Status::kOutOfMemory);
   }
+  CHECK(memory.prepare(model, plan, 1, kMostTokens + 1, Purpose::kTrain) == Status::kInvalidShape);
+}
+
+TEST_CASE("A grid is as large as it is, whether size_t holds its places or not", "[training]") {
+  ModelOptions model = smallModel(PositionKind::kAxial);
+  const auto prepared = [&](size_t rows, size_t columns, size_t tokens) {
+    model.position.length = rows;
+    model.position.columns = columns;
+    PositionPlan<float> plan;
+    REQUIRE(plan.create(model) == Status::kOk);
+    return plan.prepare(tokens);
+  };
+  CHECK(prepared(3, 4, 12) == Status::kOk);
+  CHECK(prepared(3, 4, 13) == Status::kPositionOutOfRange);
+  CHECK(prepared(4096, size_t{1} << 20, 5) == Status::kOk);  // 2^32
+  CHECK(prepared(size_t{1} << 24, size_t{1} << 24, 5) == Status::kOk);
 }
 
 TEST_CASE("Heads have a table of keys by distance, and of queries where the vectors are learned",
