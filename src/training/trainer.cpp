@@ -14,7 +14,8 @@
 namespace ropewalk::training {
 namespace {
 
-constexpr size_t kArrays = 3;  // of a state: parameters and two moments
+constexpr size_t kArrays = 3;          // of a state: parameters and two moments
+constexpr double kLeastKerple = 0.01;  // of the authors' code: below 0 there is no logarithm
 
 // What is stored before the arrays.
 struct StateHeader {
@@ -136,6 +137,12 @@ StepResult Trainer<T>::step(const Batch<T>& batch) {
   copy(before, parameters_.data(), kArrays * n);
   optimize<T>(optimizer_, layout(), result.step, clipFactor(optimizer_, result.gradient_norm),
               gradients_.data(), {parameters_.data(), parameters_.data() + n, parameters_.data() + 2 * n});
+  for (const char* name : {"kerple.r1", "kerple.r2"}) {
+    const TensorView<T> r = parameter(name);
+    for (size_t h = 0; h < r.shape.size(); ++h) {
+      if (r.data[h] < static_cast<T>(kLeastKerple)) r.data[h] = static_cast<T>(kLeastKerple);
+    }
+  }
   for (size_t a = 0; a < kArrays; ++a) {
     if (const Parameter* where = firstNotFinite(parameters_.data() + a * n)) {
       std::copy_n(before, kArrays * n, parameters_.data());

@@ -62,10 +62,11 @@ class Trainer {
   // seed are checked too. Leaves the trainer as it was unless it answers kOk.
   Status create(const TrainerOptions& options);
 
-  // One step of the optimizer. Once it was given a batch of some size it allocates nothing for those that are
-  // no larger. kInvalidShape: no tokens, or more than kMostTokens; kPositionOutOfRange: an id or a target
-  // that is not below vocab, or sequences longer than a table of the encoding; kInvalidArgument: a weight
-  // below 0 or not finite, or none above 0.
+  // One step of the optimizer; it leaves KERPLE's r1 and r2 at least 0.01, as its authors' code does. Once it
+  // was given a batch of some size it allocates nothing for those that are no larger. kInvalidShape: no
+  // tokens, or more than kMostTokens; kPositionOutOfRange: an id or a target that is not below vocab, or
+  // sequences longer than a table of the encoding; kInvalidArgument: a weight below 0 or not finite, or none
+  // above 0.
   StepResult step(const Batch<T>& batch);
 
   // The loss and the gradients of a batch without a step; the statuses of `step`.
