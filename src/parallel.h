@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "memory.h"
@@ -27,9 +28,13 @@ inline constexpr bool kHasThreads = false;
 // Multiplications that are worth another thread's while: about 10 microseconds.
 inline constexpr size_t kShareWork = size_t{1} << 18;
 
-// The least iterations of a share, where each takes the time of `work` multiplications.
-inline size_t grainOf(size_t work) {
-  return std::max<size_t>(1, kShareWork / std::max<size_t>(1, work));
+// The least iterations of a share, where each takes the time of that many multiplications: the product of the
+// factors, which size_t need not hold.
+template <class... Factors>
+size_t grainOf(Factors... factors) {
+  uint64_t work = 1;
+  ((work = std::min<uint64_t>(work * factors, kShareWork)), ...);
+  return kShareWork / std::max<uint64_t>(1, work);
 }
 
 // How many threads, numbered from 0, parallelFor of the same count and grain may call its body on.

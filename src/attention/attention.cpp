@@ -37,7 +37,7 @@ Status attention(HeadView<float> out, HeadView<const float> q, const StoredView&
   const size_t tiles = rows == 0 ? 0 : (queries + rows - 1) / rows;  // that read one key head
   size_t count = 0;
   if (!multiply(q.batch * k.heads, tiles, &count)) return Status::kInvalidShape;
-  const size_t grain = grainOf(rows * k.tokens * (k.dim + v.dim));
+  const size_t grain = grainOf(rows, k.tokens, k.dim + v.dim);
   PerThread<TileWork> work;
   Status status = work.create(threadsFor(count, grain), out, q, k, options, scores);
   for (size_t i = 0; i < work.size() && status == Status::kOk; ++i) {

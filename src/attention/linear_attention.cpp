@@ -191,7 +191,7 @@ Status LinearAttentionState::run(const LinearAttentionInput& input, const Linear
 // Heads whose blocks are worth another thread's while.
 size_t LinearAttentionState::headGrain(const LinearAttentionInput& input) const {
   const size_t group = input.q.heads / input.k.heads;
-  return grainOf(std::min(kLinearBlock, input.k.tokens) * dim_ * shape_.value_dim * (group + 1));
+  return grainOf(std::min(kLinearBlock, input.k.tokens), dim_, shape_.value_dim, group + 1);
 }
 
 // Side by side: a hidden key is nowhere, whatever it holds.

@@ -59,7 +59,7 @@ Status FeatureBlock::reserve(const FeatureSource& source) {
 }
 
 Status FeatureBlock::fill(const FeatureSource& source, const TokenBlock& block) {
-  parallelFor(source.x.heads, grainOf(kElementWork * block.count * dim_), [&](const Share& share) {
+  parallelFor(source.x.heads, grainOf(kElementWork, block.count, dim_), [&](const Share& share) {
     for (size_t h = share.first; h < share.end; ++h) {
       float* const head = features_.data() + h * headStride();
       for (size_t t = 0; t < block.count; ++t) {

@@ -106,7 +106,7 @@ Status linearRecurrence(const LinearRecurrenceInput& in, HeadView<float> out, fl
   if (in.rule == UpdateRule::kLinear) return plainSum(in, out, present, state_size);
 
   const size_t heads = in.q.batch * in.k.heads;
-  const size_t grain = grainOf(in.q.tokens * dim * width * (group + 1));
+  const size_t grain = grainOf(in.q.tokens, dim, width, group + 1);
   Buffer<float> lines;
   if (lines.allocate(threadsFor(heads, grain), width) != Status::kOk) return Status::kOutOfMemory;
   if (in.past != nullptr) {

@@ -261,7 +261,7 @@ void RopePlan::turnTogether(std::span<const HeadView<float>> all, const Position
         // Single tokens of several sequences get a row each, and find it again.
         rows[count] = scratchRow((b + made++) % kScratchRows, at, turn, role);
       }
-      parallelFor(count, grainOf(kElementWork * all.size() * all.front().heads * head_dim_),
+      parallelFor(count, grainOf(kElementWork, all.size(), all.front().heads, head_dim_),
                   [&](const Share& share) {
                     for (const HeadView<float>& x : all) {
                       turnRows(x, b, start + share.first, share.end - share.first, rows + share.first,

@@ -97,8 +97,8 @@ template <class Multiply>
 void inParts(const Part& all, size_t k, size_t few_rows, const Multiply& multiply) {
   const size_t panels = all.panels.end;
   const size_t fair = std::clamp(panels / threadsFor(panels, 1), kNarrowPart, kWidePart);
-  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > few_rows ? fair : 1);
-  const size_t row_grain = std::max(grainOf(all.n * k), kRowBlock);  // speed alone
+  const size_t panel_grain = std::max(grainOf(all.rows, k, kPanel), all.rows > few_rows ? fair : 1);
+  const size_t row_grain = std::max(grainOf(all.n, k), kRowBlock);  // speed alone
   const bool by_rows =
       kHasThreads && panels / panel_grain < std::min(threadsFor(panels, 1), all.rows / row_grain);
   parallelFor(by_rows ? all.rows : panels, by_rows ? row_grain : panel_grain, [&](const Share& share) {

@@ -158,7 +158,7 @@ void normRow(float* out, const float* x, size_t r, size_t n, const NormOptions& 
 void normRows(float* out, const float* x, size_t rows, size_t n, const NormOptions& options,
               const NormResidual& residual, bool centered) {
   if (n == 0) return;
-  parallelFor(rows, grainOf(kElementWork * n), [&](const Share& share) {
+  parallelFor(rows, grainOf(kElementWork, n), [&](const Share& share) {
     for (size_t r = share.first; r < share.end; ++r) normRow(out, x, r, n, options, residual, centered);
   });
 }

@@ -115,7 +115,7 @@ bool PackedMatrix::fits(const Source& source, size_t count) const {
   if (source.type == type_ || (format.holds_infinity && !given.hasCodes() && given.end <= format.end))
     return true;
   std::atomic<bool> fit = true;
-  parallelFor(count, grainOf(kElementWork * k_), [&](const Share& share) {
+  parallelFor(count, grainOf(kElementWork, k_), [&](const Share& share) {
     float values[kChunk];
     for (size_t r = share.first; r < share.end && fit.load(std::memory_order_relaxed); ++r) {
       for (size_t l = 0; l < k_; l += kChunk) {
@@ -134,7 +134,7 @@ void PackedMatrix::fill(size_t first, size_t count, const Source& source) {
   const size_t first_panel = first / kPanel;
   const size_t panels = count == 0 ? 0 : (first + count - 1) / kPanel + 1 - first_panel;
   std::atomic<bool> finite = finite_;
-  parallelFor(panels, grainOf(kElementWork * kPanel * k_), [&](const Share& share) {
+  parallelFor(panels, grainOf(kElementWork, kPanel, k_), [&](const Share& share) {
     for (size_t p = share.first; p < share.end; ++p) {
       const size_t start = std::max(first, (first_panel + p) * kPanel);
       const size_t end = std::min(first + count, (first_panel + p + 1) * kPanel);

@@ -79,7 +79,7 @@ void softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
 
 void softmaxRows(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows, size_t n) {
   const Exp exp_of;
-  parallelFor(rows, grainOf(kElementWork * n), [&](const Share& share) {
+  parallelFor(rows, grainOf(kElementWork, n), [&](const Share& share) {
     for (size_t r = share.first; r < share.end; ++r)
       softmaxRow(out + r * out_stride, in + r * in_stride, n, exp_of);
   });

@@ -35,7 +35,7 @@ Status embed(float* out, const PackedMatrix& table, const int64_t* ids, size_t n
              bool accumulate) {
   if (!allWithin(ids, n, table.rows())) return Status::kPositionOutOfRange;
   const size_t dim = table.columns();
-  const size_t grain = grainOf(kPanel * dim);  // as many are widened
+  const size_t grain = grainOf(kPanel, dim);  // as many are widened
   Buffer<float> rows;
   if (accumulate && rows.allocate(threadsFor(n, grain), dim) != Status::kOk) return Status::kOutOfMemory;
   parallelFor(n, grain, [&](const Share& share) {

@@ -54,7 +54,7 @@ double crossEntropy(T* all_logits, const int32_t* targets, const T* weights, siz
   double losses[kRowsAtOnce];
   for (size_t first = 0; first < rows; first += kRowsAtOnce) {
     const size_t count = std::min(kRowsAtOnce, rows - first);
-    parallelFor(count, grainOf(kWork * classes), [&](const Share& share) {
+    parallelFor(count, grainOf(kWork, classes), [&](const Share& share) {
       for (size_t i = share.first; i < share.end; ++i) losses[i] = finish(first + i);
     });
     for (size_t i = 0; i < count; ++i) loss += losses[i];

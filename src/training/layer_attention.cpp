@@ -21,14 +21,16 @@ struct HeadPlace {
   size_t thread;  // that computes it
 };
 
-// f(place) for all heads of all sequences, at the same time unless they add to the same gradients. work: of
-// one head, in multiplications.
+// f(place) for all heads of all sequences, at the same time unless they add to the same gradients. passes:
+// how often the work of a forward pass.
 template <class T, class F>
-void eachHead(const LayerContext<T>& context, SharedGradients shared, size_t work, const F& f) {
+void eachHead(const LayerContext<T>& context, SharedGradients shared, size_t passes, const F& f) {
   const size_t heads = context.options.heads;
   const size_t batch = context.memory.batch();
+  const size_t tokens = context.memory.tokens();
+  const size_t score = context.options.headDim() + 16;  // multiplications
   if (shared == SharedGradients::kNone) {
-    parallelFor(batch * heads, grainOf(work), [&](const Share& share) {
+    parallelFor(batch * heads, grainOf(passes, tokens, tokens, score), [&](const Share& share) {
       for (size_t i = share.first; i < share.end; ++i) f(HeadPlace{i / heads, i % heads, i, share.thread});
     });
     return;
@@ -39,14 +41,7 @@ void eachHead(const LayerContext<T>& context, SharedGradients shared, size_t wor
     }
   };
   if (shared == SharedGradients::kOfAll) return in_order({0, heads, 0});
-  parallelFor(heads, grainOf(work * batch), in_order);
-}
-
-// Multiplications of one head for each score.
-template <class T>
-size_t attentionWork(const LayerContext<T>& context) {
-  const size_t tokens = context.memory.tokens();
-  return tokens * tokens * (context.options.headDim() + 16);
+  parallelFor(heads, grainOf(passes, batch, tokens, tokens, score), in_order);
 }
 
 bool isLinear(const ModelOptions& options) {
@@ -258,7 +253,7 @@ void layerAttentionForward(const LayerContext<T>& context) {
     eachQuery(context, state.qkv,
               [&](T* row) { addScaled(row, T{1}, context.parts.query_biases.content, options.model_dim); });
   }
-  eachHead(context, SharedGradients::kNone, attentionWork(context), [&](const HeadPlace& at) {
+  eachHead(context, SharedGradients::kNone, 1, [&](const HeadPlace& at) {
     T* const room = context.memory.model(at.thread).room;
     if (context.plan.forgets()) {
       forgetSums(state.forget_sums + at.index * tokens, state.gates + at.b * tokens * options.heads + at.h,
@@ -294,7 +289,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     std::fill_n(model.d_tables, distances.count() * plan.headTables() * d, T{0});
     if (plan.hasQueryBiases()) std::fill_n(model.d_table_bias, distances.count() * options.heads, T{0});
   }
-  eachHead(context, plan.sharedGradients(), 2 * attentionWork(context), [&](const HeadPlace& at) {
+  eachHead(context, plan.sharedGradients(), 2, [&](const HeadPlace& at) {
     const ModelState<T>& own = context.memory.model(at.thread);
     HeadInput<T> input = inputOf(context, at);
     const QueriesAndKeys<const T> projected = input.x;

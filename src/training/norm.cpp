@@ -28,7 +28,7 @@ void normForward(T* all_out, NormMoments<T> moments, const T* all_x, NormParts<c
                  size_t rows, size_t n) {
   const bool centered = parts.bias != nullptr;
   const T count = static_cast<T>(n);
-  parallelFor(rows, grainOf(kWork * n), [&](const Share& share) {
+  parallelFor(rows, grainOf(kWork, n), [&](const Share& share) {
     for (size_t r = share.first; r < share.end; ++r) {
       const T* const x = all_x + r * n;
       T* const out = all_out + r * n;
@@ -50,7 +50,7 @@ void normBackward(T* all_dx, NormParts<T> gradients, const T* all_dout, const T*
   using L = Lanes<T>;
   const bool centered = parts.bias != nullptr;
   const T count = static_cast<T>(n);
-  parallelFor(rows, grainOf(kWork * n), [&](const Share& share) {
+  parallelFor(rows, grainOf(kWork, n), [&](const Share& share) {
     for (size_t r = share.first; r < share.end; ++r) {
       const T* const x = all_x + r * n;
       const T* const dout = all_dout + r * n;

@@ -14,7 +14,7 @@ namespace ropewalk::training {
 template <class F>
 void eachPart(size_t n, size_t work, const F& f) {
   constexpr size_t kStep = kAlignment / sizeof(float);
-  parallelFor((n + kStep - 1) / kStep, grainOf(kStep * work),
+  parallelFor((n + kStep - 1) / kStep, grainOf(kStep, work),
               [&](const Share& share) { f(share.first * kStep, std::min(n, share.end * kStep)); });
 }
 

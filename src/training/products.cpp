@@ -174,8 +174,8 @@ void product(T* out, size_t out_stride, Operand<T> a, Operand<T> b, size_t m, si
   const size_t tiles = (m + kTileRows - 1) / kTileRows;
   const size_t panels = (n + kPanelWidth - 1) / kPanelWidth;
   // By rows, each share of which packs all of b; by columns where there are too few rows for that.
-  const size_t tile_grain = std::max(grainOf(kTileRows * n * k), kTilesOfShare);
-  const size_t panel_grain = grainOf(kPanelWidth * m * k);
+  const size_t tile_grain = std::max(grainOf(kTileRows, n, k), kTilesOfShare);
+  const size_t panel_grain = grainOf(kPanelWidth, m, k);
   const bool by_rows = !kHasThreads || tiles / tile_grain >= std::min(panels / panel_grain,
                                                                       2 * threadsFor(panels, panel_grain));
   parallelFor(by_rows ? tiles : panels, by_rows ? tile_grain : panel_grain, [&](const Share& share) {

@@ -71,6 +71,17 @@ TEST_CASE("Every thread gets as many shares where each can have one", "[parallel
   useThreads(4, true);
 }
 
+TEST_CASE("A share is large enough to be worth a thread, however large the work of an iteration is",
+          "[parallel]") {
+  CHECK(grainOf(size_t{1}) == kShareWork);
+  CHECK(grainOf(size_t{0}) == kShareWork);
+  CHECK(grainOf(kShareWork / 4, 2) == 2);
+  CHECK(grainOf(3, kShareWork) == 1);
+  constexpr size_t kRoot = size_t{1} << (sizeof(size_t) * 4);  // whose square is 0 in size_t
+  CHECK(grainOf(kRoot, kRoot) == 1);
+  CHECK(grainOf(kRoot, kRoot, kRoot, kRoot) == 1);
+}
+
 TEST_CASE("A loop within a loop is not split", "[parallel]") {
   std::atomic<size_t> inner = 0;
   parallelFor(8, 1, [&](const Share& share) {
