@@ -86,11 +86,14 @@ int createLayerCaches(LayerCaches& caches, size_t layers) {
 void setCache(LayerCaches& caches, size_t i, KvCache& cache) {
   caches.list[i] = &cache;
 }
-// Whether the next token has the same position in all caches.
+// Whether the next token has the same position in all caches, and the tokens of each are one behind another.
 bool agree(const LayerCaches& caches) {
   const Buffer<KvCache*>& list = caches.list;
-  return std::all_of(list.data(), list.data() + list.size(),
-                     [&](const KvCache* each) { return each->nextPosition() == list[0]->nextPosition(); });
+  return std::all_of(list.data(), list.data() + list.size(), [&](const KvCache* each) {
+    const auto length = static_cast<int64_t>(each->length());
+    const int64_t next = list[0]->nextPosition();
+    return each->nextPosition() == next && (length == 0 || each->positions()[0] == next - length);
+  });
 }
 
 int createStack(LayerStack& stack, size_t layers) {

@@ -45,9 +45,9 @@ export function sharedBiases(
   learned: Float32Array | undefined,
   owned: Handle[],
 ): CheckedPosition {
-  const { kind, heads, maxPositions = 1, position } = config;
+  const { heads, maxPositions = 1, position } = config;
   const distanceFirst = 1 - maxPositions;
-  const distanceCount = kind === 'decoder' ? maxPositions : 2 * maxPositions - 1;
+  const distanceCount = 2 * maxPositions - 1;
   const table = new Tensor(heap, [heads, distanceCount], where).adopted();
   owned.push(table);
   biases(heap, where, config, distanceFirst, table, learned);

@@ -205,6 +205,14 @@ test('a cache that one layer does not fit is refused before any layer has change
   apart.layers[0].truncate(apart.layers[0].length - 1);
   for (const use of [() => model(gemma, [1], apart), () => apart.truncate(1), () => apart.save()])
     assert.throws(use, { name: 'StateError', message: /changed alone.*reset\(\)/ });
+  for (const change of [(layer) => layer.drop(2, 1), (layer) => layer.shift(-9, { first: 0, count: 1 })]) {
+    const torn = llama.kvCache({ capacity: 40 });
+    model(llama, ids, torn);
+    change(torn.layers[1]);
+    assert.equal(torn.length, ids.length);
+    assert.throws(() => model(llama, [1], torn), { name: 'StateError', message: /changed alone.*reset\(\)/ });
+    torn.dispose();
+  }
   const lost = gemma.kvCache({ capacity: 400, chunk: 2 });
   model(gemma, ids, lost);
   lost.layers[1].dispose();

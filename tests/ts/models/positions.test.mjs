@@ -52,6 +52,24 @@ for (const name of ['bloom', 'mpt']) {
     longer.dispose();
   });
 
+  test(`${name} tells what ALiBi adds for every key, also for those that causal order hides`, async () => {
+    const model = tinyModel(name);
+    const own = await loaded(model);
+    const { heads, layers } = own.config;
+    const tokens = 6;
+    const { captured } = own.forward(idsOf(model, tokens, 4), { capture: ['position', 'content', 'raw'] });
+    const slopes = rw.alibiSlopes(heads);
+    for (let l = 0; l < layers.length; ++l) {
+      const [position, content, raw] = ['position', 'content', 'raw'].map((stage) => captured[l][stage].data);
+      position.forEach((added, n) => {
+        const [h, i, j] = [Math.floor(n / tokens / tokens), Math.floor(n / tokens) % tokens, n % tokens];
+        const want = -slopes[h] * Math.abs(i - j);
+        assert.ok(Math.abs(added - want) <= 2 ** -20 * (1 + Math.abs(raw[n]) + Math.abs(content[n])), `${h}, ${i}, ${j}`);
+      });
+    }
+    own.dispose();
+  });
+
   test(`${name} is what replaceEncoding makes with ALiBi, and other without it`, async () => {
     const before = inUse(rw);
     const model = tinyModel(name);
