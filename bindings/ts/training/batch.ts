@@ -76,7 +76,14 @@ export function checkBatch(where: string, value: TrainingBatch, limits: BatchLim
   if (!weights.some((weight) => weight > 0)) {
     const none = 'has sequences of one token, after which nothing is to predict; expected two, or targets';
     if (given.weights === undefined) throw new ArgumentRangeError(where, 'ids', given.ids, none);
-    throw new ArgumentRangeError(where, 'weights', given.weights, 'are all 0; expected one above 0');
+    throw new ArgumentRangeError(
+      where,
+      'weights',
+      given.weights,
+      given.targets === undefined
+        ? 'are 0 wherever a token follows; expected one above 0'
+        : 'are all 0; expected one above 0',
+    );
   }
   if (given.targets === undefined) return { ...batchOf(ids), targets: nextIds(ids), weights };
   const targets = likeIds(where, 'targets', given.targets, ids);

@@ -304,7 +304,8 @@ export class Trainer extends Handle {
     if (saved.length !== size) throw refuse(`has ${saved.length} bytes; the state of this trainer has ${size}`);
     this.heap.scope(where, (scratch) => {
       const at = this.heap.put(scratch, saved);
-      const other = 'is the state of a trainer with other options, or damaged; expected one of the same model';
+      const other =
+        'is damaged, of a trainer with other options, or holds a number that is not finite; expected one of the same model';
       this.heap.run(
         where,
         () => this.#core.restore(at, size),
@@ -319,7 +320,10 @@ export class Trainer extends Handle {
   }
 
   #longest(): BatchLimits {
-    return this.#limits(Math.min(this.#checked.position.longest, 2 ** 14), 'the most is that of the encoding');
+    const most = 2 ** 14;
+    const { longest } = this.#checked.position;
+    if (longest < most) return this.#limits(longest, 'the most is that of the encoding');
+    return this.#limits(most, 'the most of a trainer');
   }
 
   #otherPosition(where: string, options: Partial<TrainedRope>, tokens: number) {
@@ -336,7 +340,9 @@ export class Trainer extends Handle {
     const { scaling } = given;
     // A scaling that is given, and depends on a length, takes that of the batch.
     const byLength = check.isPlain(scaling) && (scaling.type === 'dynamic' || scaling.type === 'longrope');
-    const fitted = byLength ? { ...changed, scaling: { sequenceLength: tokens, ...scaling } } : changed;
+    const fitted = byLength
+      ? { ...changed, scaling: { ...scaling, sequenceLength: scaling.sequenceLength ?? tokens } }
+      : changed;
     return checkPosition(where, fitted, { modelDim, heads, context, causal });
   }
 

@@ -17,6 +17,7 @@ function trained(options) {
 
 const models = {
   'no positions': {},
+  'no positions and heads of odd size': { modelDim: 10 },
   RoPE: { position: { encoding: 'rope' }, hiddenDim: 24 },
   'interleaved RoPE of a part': { position: { encoding: 'rope', pairing: 'interleaved', rotaryDim: 4, base: 50 } },
   'RoPE of 30 of 44 coordinates': { modelDim: 88, position: { encoding: 'rope', rotaryDim: 30 } },

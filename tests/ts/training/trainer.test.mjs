@@ -289,6 +289,8 @@ test('what an evaluation says of positions is as trained where it is left out or
   const dynamic = { type: 'dynamic', factor: 4, maxLength: 4 };
   const ofBatch = trainer.evaluate(batch, { position: { scaling: dynamic } }).loss;
   assert.equal(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 12 } } }).loss, ofBatch);
+  const unset = { ...dynamic, sequenceLength: undefined };
+  assert.equal(trainer.evaluate(batch, { position: { scaling: unset } }).loss, ofBatch);
   assert.notEqual(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 4 } } }).loss, ofBatch);
   trainer.dispose();
   // That of training is as it was trained.
@@ -398,7 +400,11 @@ describe('refuses', () => {
       'weights[0]',
       /is -1; expected a finite/,
     ],
-    'no weight': [() => trainer.step({ ids: [1, 2], weights: new Float32Array(2) }), 'weights', /all 0/],
+    'no weight': [
+      () => trainer.step({ ids: [1, 2], targets: [1, 2], weights: new Float32Array(2) }),
+      'weights',
+      /are all 0; expected/,
+    ],
     'one token alone': [() => trainer.step({ ids: [1] }), 'ids', /one token/],
     'an unknown option': [() => trainer.step({ ids: [1, 2], target: [1] }), 'batch.target', /not an option/],
     'another position of a model without RoPE': [
@@ -419,7 +425,21 @@ describe('refuses', () => {
         trainer.restore(bytes);
       },
       'bytes',
-      /other options, or damaged/,
+      /is damaged, of a trainer with other options/,
+    ],
+    'a state with a number that is not finite': [
+      () => {
+        const broken = rw.trainer(sizes);
+        broken.setParameters({ final_norm: { data: new Float32Array(16).fill(Number.NaN), shape: [16] } });
+        broken.restore(broken.save());
+      },
+      'bytes',
+      /or holds a number that is not finite/,
+    ],
+    'weight for the last tokens alone': [
+      () => trainer.step({ ids: [1, 2, 3], weights: Float32Array.of(0, 0, 1) }),
+      'weights',
+      /are 0 wherever a token follows/,
     ],
     'a parameter that is not there': [
       () => trainer.setParameters({ nothing: { data: new Float32Array(1), shape: [1] } }),

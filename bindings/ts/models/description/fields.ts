@@ -152,7 +152,8 @@ export function readLayers(
     throw new ArgumentTypeError(fields.where, fields.name(field), undefined, 'a size, for layers that slide');
   }
   const ropes = new Map<string, RopeOptions | null>();
-  for (const kind of new Set(types)) ropes.set(kind, reading.rope(kind, headDim));
+  const rotated = types.filter((_, i) => hasRope(i));
+  for (const kind of new Set(rotated)) ropes.set(kind, reading.rope(kind, headDim));
   return types.map((kind, i) => ({
     ...(kind === 'sliding_attention' && window !== undefined && { window, ...(type && { chunked: true }) }),
     rope: hasRope(i) ? (ropes.get(kind) ?? null) : null,
