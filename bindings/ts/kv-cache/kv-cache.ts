@@ -20,6 +20,7 @@ import {
   checkCache,
   formOf,
   type KvCacheOptions,
+  movedUp,
   type OpenCache,
 } from './options.js';
 
@@ -279,7 +280,7 @@ export class KvCache extends Handle {
     if (at !== undefined) {
       check.position(where, 'at', at);
       const problem = this.#form.rebased
-        ? 'has no meaning where the window moves tokens up'
+        ? movedUp
         : core.length > 0 && at < core.nextPosition
           ? `is ${at}; expected at least ${core.nextPosition}`
           : undefined;

@@ -204,6 +204,9 @@ function headsOf(
   return got;
 }
 
+/** @internal */
+export const movedUp = "does not go with a window whose positions are 'rebased', which numbers its tokens itself";
+
 /**
  * Positions of the tokens; undefined: one by one.
  * @internal
@@ -214,7 +217,7 @@ export function positionsOf(where: string, cache: OpenCache, options: PositionOp
   const name = options.positions === undefined ? 'offset' : 'positions';
   const { values, offset } = checkedPositions(where, options, 1, tokens, axes);
   if (form.rebased) {
-    throw new ArgumentRangeError(where, name, options[name], 'has no meaning where the window moves tokens up');
+    throw new ArgumentRangeError(where, name, options[name], movedUp);
   }
   const list = values ?? Float64Array.from({ length: axes * tokens }, (_, i) => offset + (i % tokens));
   if (axes > 1) return list;

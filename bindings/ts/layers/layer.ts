@@ -1,6 +1,7 @@
 // The base of layers with attention: sizes, a cache that fits, passes.
 
 import type { KvCache } from '../kv-cache/kv-cache.js';
+import { StateError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out } from '../runtime/outputs.js';
@@ -67,9 +68,10 @@ export abstract class Layer extends Handle {
    * for (const chunk of chunks) layer.forward(chunk, { cache });
    */
   kvCache(options: LayerCacheOptions = {}): KvCache {
-    const { dims, position } = this.#pass;
+    const { dims, position, scores } = this.#pass;
     const where = `${this.#kind}.kvCache`;
     this.alive(where);
+    if (scores.turnValues) throw new StateError(`${where}: a layer with turnValues takes no cache`);
     return layerCache(this.heap, where, dims, position, options);
   }
 

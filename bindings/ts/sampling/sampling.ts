@@ -100,7 +100,10 @@ function biasOf(where: string, value: unknown, vocabSize: number): Sampling['bia
   for (const pair of pairs) {
     if (!Array.isArray(pair) || pair.length !== 2) throw refusal(pair);
     const [key, bias] = pair;
-    const id = check.integer(where, 'logitBias', key, 0, vocabSize - 1);
+    const id = check.integer(where, 'logitBias', key, 0);
+    if (id >= vocabSize) {
+      throw new ArgumentRangeError(where, 'logitBias', value, `has token ${id}; expected ids below ${vocabSize}`);
+    }
     if (bias !== Number.NEGATIVE_INFINITY) check.finite(where, `logitBias[${id}]`, bias);
     if (found.has(id)) throw new ArgumentRangeError(where, 'logitBias', value, `has token ${id} twice`);
     found.set(id, bias as number);
@@ -193,7 +196,7 @@ function largest(where: string, logits: Float32Array): number {
   }
   if (max === Number.POSITIVE_INFINITY) throw new ArgumentRangeError(where, `logits[${at}]`, max, 'is Infinity');
   if (max > Number.NEGATIVE_INFINITY) return at;
-  throw new ArgumentRangeError(where, 'logits', logits, 'are all -Infinity, which leaves no token');
+  throw new ArgumentRangeError(where, 'logits', logits, 'are all -Infinity, bias included, which leaves no token');
 }
 
 // The first id at which the running sum of the weights exceeds this fraction of the total.

@@ -260,10 +260,11 @@ testMisfits(rw, 'forward with a cache', {
     RangeError,
     ['cache', 'turnValues'],
     withCache(
-      () => turning.kvCache({ batch }),
+      () => layer.kvCache({ batch }),
       (c) => turning.forward(x, { cache: c }),
     ),
   ],
+  'a cache of a layer that turns values': [Error, ['kvCache', 'turnValues'], () => turning.kvCache({ batch })],
   'tokens without places on their axes': [
     RangeError,
     ['positions', '2'],

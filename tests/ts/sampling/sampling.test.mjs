@@ -162,6 +162,13 @@ test('a bias is added before the other filters, in every form, and bans by -Infi
   assert.deepEqual([...logits], [3, 2, -1, -1.5]);
 });
 
+test('a bias of a token beyond the vocabulary names the token, and one that bans all says that it counts', () => {
+  const refused = (logitBias, message) =>
+    assert.throws(() => sample(Float32Array.of(1, 2, 3), { logitBias }), { name: 'ArgumentRangeError', message });
+  refused({ 7: 1 }, /logitBias has token 7; expected ids below 3/);
+  refused({ 0: -Infinity, 1: -Infinity, 2: -Infinity }, /logits are all -Infinity, bias included/);
+});
+
 test('topK beyond the vocabulary and topP of 1 keep everything', () => {
   const logits = scaled(64, 9, 2);
   for (let i = 0; i < 200; ++i) {
