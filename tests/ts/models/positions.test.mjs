@@ -64,7 +64,10 @@ for (const name of ['bloom', 'mpt']) {
       position.forEach((added, n) => {
         const [h, i, j] = [Math.floor(n / tokens / tokens), Math.floor(n / tokens) % tokens, n % tokens];
         const want = -slopes[h] * Math.abs(i - j);
-        assert.ok(Math.abs(added - want) <= 2 ** -20 * (1 + Math.abs(raw[n]) + Math.abs(content[n])), `${h}, ${i}, ${j}`);
+        assert.ok(
+          Math.abs(added - want) <= 2 ** -20 * (1 + Math.abs(raw[n]) + Math.abs(content[n])),
+          `${h}, ${i}, ${j}`,
+        );
       });
     }
     own.dispose();
