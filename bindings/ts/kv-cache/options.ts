@@ -205,7 +205,7 @@ function headsOf(
 }
 
 /** @internal */
-export const movedUp = "does not go with a window whose positions are 'rebased', which numbers its tokens itself";
+export const movedUp = "does not go with window positions 'rebased', which count anew";
 
 /**
  * Positions of the tokens; undefined: one by one.
