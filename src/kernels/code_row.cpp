@@ -109,7 +109,7 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
 }
 
 // Some vectors of the products of two runs that share words.
-constexpr size_t kVectors = 2;
+constexpr size_t kSuperVectors = 2;
 
 // Two runs of a block of 256 weights: one has the lower four bits of the bytes of words, the other the upper
 // ones.
@@ -123,14 +123,14 @@ struct PairOfRuns {
   // Adds the products of words first ... end - 1. Codes have Upper more bits, up to two, which words at
   // `from` hold; for the next pair, those are written to `shifted`.
   template <size_t Upper, class Dots>
-  void add(size_t first, size_t end, Dots (&dots)[2][kVectors]) const {
+  void add(size_t first, size_t end, Dots (&dots)[2][kSuperVectors]) const {
     const Codes four = simd::splatCodes(kFour);
     const Codes more = simd::splatCodes(Upper == 2 ? kFifthAndSixth : kFifth);
     ROPEWALK_KEEP_LOOP
     for (size_t w = first; w < end; ++w) {
       const auto of_low = Dots::inputs(low_inputs + w * 4, nullptr);
       const auto of_high = Dots::inputs(high_inputs + w * 4, nullptr);
-      for (size_t v = 0; v < kVectors; ++v) {
+      for (size_t v = 0; v < kSuperVectors; ++v) {
         const size_t at = w * kPanel + v * kLanes;
         const Codes both = simd::loadCodes(words + at);
         Codes lower = bitsOf<0>(both, four);
@@ -177,12 +177,12 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
   const Codes two = simd::splatCodes(kFifthAndSixth);
   uint32_t shifted[kRunWords * kPanel];
   ROPEWALK_KEEP_LOOP
-  for (size_t first = 0; first < kPanel; first += kVectors * kLanes) {
+  for (size_t first = 0; first < kPanel; first += kSuperVectors * kLanes) {
     const auto* words = reinterpret_cast<const uint32_t*>(block) + first;
-    Multiples scales[kVectors];
-    Multiples mins[kVectors];
-    f32x4 totals[kVectors];
-    for (size_t v = 0; v < kVectors; ++v) {
+    Multiples scales[kSuperVectors];
+    Multiples mins[kSuperVectors];
+    f32x4 totals[kSuperVectors];
+    for (size_t v = 0; v < kSuperVectors; ++v) {
       // As setSuperScales has it.
       const uint32_t* at_lanes = words + v * kLanes;
       const Codes low_scales = simd::loadCodes(at_lanes + kPanel);
@@ -196,7 +196,7 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
     }
     ROPEWALK_KEEP_LOOP
     for (size_t low_run = 0; low_run < kSuperRuns; low_run += 2) {
-      Dots dots[2][kVectors];
+      Dots dots[2][kSuperVectors];
       for (auto& run : dots) {
         for (Dots& each : run) each = Dots(0);
       }
@@ -211,14 +211,14 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
         const size_t run = low_run + i;
         const f32x4 s = simd::splat(a.scales[at + run]);
         const f32x4 s_sum = simd::splat(a.scaled_sums[at + run]);
-        for (size_t v = 0; v < kVectors; ++v) {
+        for (size_t v = 0; v < kSuperVectors; ++v) {
           const f32x4 scale = scales[v].at(run, byte);
           totals[v] = simd::add(totals[v], simd::mul(s, simd::mul(scale, dots[i][v].floats())));
           totals[v] = simd::sub(totals[v], simd::mul(s_sum, mins[v].at(run, byte)));
         }
       }
     }
-    for (size_t v = 0; v < kVectors; ++v) simd::store(sums + first + v * kLanes, totals[v]);
+    for (size_t v = 0; v < kSuperVectors; ++v) simd::store(sums + first + v * kLanes, totals[v]);
   }
 }
 
@@ -230,13 +230,13 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
   const auto* apart = reinterpret_cast<const uint16_t*>(block + kPanel * parts.words * 4);
   uint32_t shifted[kRunWords * kPanel];
   ROPEWALK_KEEP_LOOP
-  for (size_t first = 0; first < kPanel; first += kVectors * kLanes) {
+  for (size_t first = 0; first < kPanel; first += kSuperVectors * kLanes) {
     const auto* words = reinterpret_cast<const uint32_t*>(block) + first;
-    f32x4 units[kVectors];
-    for (size_t v = 0; v < kVectors; ++v)
+    f32x4 units[kSuperVectors];
+    for (size_t v = 0; v < kSuperVectors; ++v)
       units[v] = simd::mul(simd::loadSmallF16(apart + first + v * kLanes, halves.mask), halves.scale);
     using Dots = ByteDots<false>;
-    f32x4 terms[kSuperRuns][2][kVectors];
+    f32x4 terms[kSuperRuns][2][kSuperVectors];
     ROPEWALK_KEEP_LOOP
     for (const size_t low_run : {size_t{0}, size_t{1}, size_t{4}, size_t{5}}) {
       const size_t half = low_run / 4;
@@ -247,7 +247,7 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
                                a.bytes[at + runs[0]].codes, a.bytes[at + runs[1]].codes};
       ROPEWALK_KEEP_LOOP
       for (size_t part = 0; part < 2; ++part) {
-        Dots dots[2][kVectors];
+        Dots dots[2][kSuperVectors];
         for (size_t r = 0; r < 2; ++r) {
           for (Dots& each : dots[r]) each = Dots(-parts.offset * a.sums[at + runs[r]][part]);
         }
@@ -255,7 +255,7 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
         for (size_t r = 0; r < 2; ++r) {
           const f32x4 s = simd::splat(a.scales[at + runs[r]]);
           const uint32_t* multiples = words + (48 + runs[r] / 2) * kPanel;
-          for (size_t v = 0; v < kVectors; ++v) {
+          for (size_t v = 0; v < kSuperVectors; ++v) {
             const f32x4 multiple = simd::floatsOfByte(simd::loadCodes(multiples + v * kLanes), i * 2 + part);
             const f32x4 scale = simd::mul(units[v], multiple);
             terms[runs[r]][part][v] = simd::mul(s, simd::mul(scale, dots[r][v].floats()));
@@ -263,7 +263,7 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
         }
       }
     }
-    for (size_t v = 0; v < kVectors; ++v) {
+    for (size_t v = 0; v < kSuperVectors; ++v) {
       f32x4 total = simd::splat(0);
       for (const auto& run : terms) total = simd::add(simd::add(total, run[0][v]), run[1][v]);
       simd::store(sums + first + v * kLanes, total);
