@@ -74,9 +74,8 @@ auto rowsOf(Activation activation) -> void (*)(float*, size_t) {
 }
 // activation: the number of an Activation, negative for none.
 void applyLinear(const Linear& linear, Pointer out, Pointer x, size_t rows, int activation) {
-  LinearOptions options;
-  if (activation >= 0) options.activation = rowsOf(static_cast<Activation>(activation));
-  linear.apply(at<float>(out), at<float>(x), rows, options);
+  linear.apply(at<float>(out), at<float>(x), rows,
+               activation < 0 ? nullptr : rowsOf(static_cast<Activation>(activation)));
 }
 
 Linear& linearOf(BlockParts& parts, BlockLinear which) {

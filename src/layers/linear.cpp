@@ -24,10 +24,8 @@ Status Linear::create(PackedMatrix&& weight, WeightType bias_type, const void* b
   return Status::kOk;
 }
 
-void Linear::apply(float* out, const float* in, size_t rows, const LinearOptions& options) const {
-  gemm(out, options.out_stride != 0 ? options.out_stride : weight_.rows(), in,
-       options.in_stride != 0 ? options.in_stride : weight_.columns(), weight_, rows,
-       {options.accumulate, bias_.data(), options.activation});
+void Linear::apply(float* out, const float* in, size_t rows, void (*activation)(float* row, size_t n)) const {
+  gemm(out, weight_.rows(), in, weight_.columns(), weight_, rows, {false, bias_.data(), activation});
 }
 
 }  // namespace ropewalk

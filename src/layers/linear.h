@@ -19,13 +19,6 @@ struct LinearWeights {
   const void* bias = nullptr;  // [n], or null: none
 };
 
-struct LinearOptions {
-  bool accumulate = false;                             // added to what out holds: a residual connection
-  void (*activation)(float* row, size_t n) = nullptr;  // of each finished row, in place
-  size_t out_stride = 0;                               // between rows; 0: they are contiguous
-  size_t in_stride = 0;
-};
-
 class Linear {
  public:
   // n outputs, k inputs; the weights are packed as `stored` and not kept. Leaves the map as it was unless it
@@ -36,8 +29,9 @@ class Linear {
   // With a matrix that was packed elsewhere, slice by slice.
   Status create(PackedMatrix&& weight, WeightType bias_type, const void* bias);
 
-  // out [rows, n], in [rows, k], apart.
-  void apply(float* out, const float* in, size_t rows, const LinearOptions& options = {}) const;
+  // out [rows, n], in [rows, k], apart; the activation changes each finished row in place.
+  void apply(float* out, const float* in, size_t rows,
+             void (*activation)(float* row, size_t n) = nullptr) const;
 
   const PackedMatrix& weight() const { return weight_; }
   size_t bytes() const { return weight_.bytes() + bias_.size() * sizeof(float); }

@@ -43,17 +43,17 @@ TEST_CASE("A linear map multiplies and adds its bias", "[layers]") {
   CHECK(outOf(linear, in) == std::vector<float>{5, 7, 9, -2, -1, 0});
 }
 
-TEST_CASE("A linear map adds to what is there, activates and keeps to its strides", "[layers]") {
+TEST_CASE("A linear map activates its rows, and writes no more than them", "[layers]") {
   const std::vector<float> w = {1, 2, 3, 4};
   const std::vector<float> bias = {10, 20};
-  const std::vector<float> in = {1, 1, 7, 2, -1};
+  const std::vector<float> in = {1, 1, 2, -1};
   Linear linear;
   REQUIRE(linear.create(float32(w.data(), bias.data()), 2, 2) == Status::kOk);
-  std::vector<float> out = {100, 200, 0, 0, 300, 400};
-  linear.apply(out.data(), in.data(), 2, {true, negate, 4, 3});
-  CHECK(out == std::vector<float>{-113, -227, 0, 0, -310, -422});
+  std::vector<float> out = {100, 200, 300, 400, 500};
+  linear.apply(out.data(), in.data(), 2, negate);
+  CHECK(out == std::vector<float>{-13, -27, -10, -22, 500});
   linear.apply(out.data(), in.data(), 0);
-  CHECK(out[0] == -113);
+  CHECK(out[0] == -13);
 }
 
 TEST_CASE("A linear map takes a matrix that was packed in slices, and a bias of any float type", "[layers]") {
