@@ -1,5 +1,6 @@
 /**
- * Trains small transformers with every position encoding, by a WebAssembly core of its own, on one thread or several.
+ * Trains small transformers with every position encoding but xPos, RoPE of several axes and KERPLE's `power` kind, by a
+ * WebAssembly core of its own, on one thread or several.
  * @packageDocumentation
  * @module ropewalk/training
  */

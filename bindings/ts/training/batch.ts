@@ -1,4 +1,4 @@
-// Sequences with what is to come out of them.
+// Input sequences and their targets.
 import { BatchCall } from '../calls.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, readIds } from '../models/ids.js';
 import * as check from '../runtime/check.js';
@@ -6,15 +6,15 @@ import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { bytesOf } from '../runtime/typed-arrays.js';
 
-/** Sequences and what is to come out of them. */
+/** Input sequences and their targets. */
 export interface TrainingBatch {
   /** Token ids [B, T], or [T] of one sequence. */
   ids: IdsInput;
   /** In the shape of ids: the id that is to come out of each. Default in causal models the next id of the sequence. */
   targets?: IdsInput;
   /**
-   * [B, T] row major, 0 or above: what each counts in the loss, which is divided by their sum. Where it is 0 a target
-   * may be any integer. Default 1 each, and without targets 0 for the last of each sequence.
+   * [B, T] row major, 0 or above. Weight of each target. The loss is the weighted mean. Where it is 0 a target may be any
+   * integer. Default 1. Without targets the last of each sequence counts 0 whatever is given.
    */
   weights?: Float32Array;
 }

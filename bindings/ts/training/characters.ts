@@ -8,7 +8,10 @@ import { aimAtNext, checkTask, type Task, type TaskOptions, taskFields, taskOf }
 export interface CharactersOptions extends TaskOptions {
   /** The most frequent characters have ids of their own, all others share the last. Default: as many as there are. */
   vocab?: number;
-  /** The part of the text that sequences are from, as shares from 0 to 1. Default [0, 1]; the vocabulary is of the whole. */
+  /**
+   * Start and end of the text that is sampled, as fractions from 0 to 1. The vocabulary comes from the whole text. Default
+   * [0, 1].
+   */
   part?: readonly [number, number];
 }
 

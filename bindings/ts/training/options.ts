@@ -21,7 +21,7 @@ export interface TrainedLinearAttention {
 export interface OptimizerOptions {
   /** Default `adamw`. */
   type?: 'adamw' | 'sgd';
-  /** At its highest. Default 1e-3. */
+  /** Peak learning rate, reached after `warmup` steps. Default 1e-3. */
   learningRate?: number;
   /** Of AdamW, each in [0, 1). Default [0.9, 0.999]. */
   betas?: readonly [number, number];
@@ -29,7 +29,10 @@ export interface OptimizerOptions {
   momentum?: number;
   /** Of AdamW; above 0. Default 1e-8. */
   eps?: number;
-  /** Of matrices that are no tables, which each step, of SGD too, first scales by 1 - rate * weightDecay. Default 0.01. */
+  /**
+   * Weight decay. Before each update, of SGD too, the projections of layers and the unembedding are multiplied by
+   * 1 - rate * weightDecay. Default 0.01.
+   */
   weightDecay?: number;
   /** The largest norm of all gradients together; larger ones are scaled down. 0: any. Default 1. */
   clip?: number;
@@ -70,8 +73,8 @@ export interface TrainerOptions {
   /** Default AdamW with a learning rate of 1e-3. */
   optimizer?: OptimizerOptions;
   /**
-   * Of the parameters that training starts from; below 2^53. Default 0. Those of a name depend on nothing else, so that
-   * models with different encodings start alike.
+   * Below 2^53. Default 0. A parameter's start values depend only on the seed, its name and the model's sizes, so that models
+   * with different encodings start alike.
    */
   seed?: number;
 }

@@ -59,7 +59,7 @@ export type TrainerPosition =
   | ({
       /** Adds the bits of the position as -1 and 1, then zeros. */
       encoding: 'binary';
-      /** Positions of which there are codes. Default: the trainer's context. */
+      /** Number of positions with a code. Default: the trainer's context. */
       maxPositions?: number;
       /** Multiplies them. Default 1. */
       scale?: number;
@@ -99,7 +99,7 @@ export type TrainerPosition =
       maxDistance?: number;
     }
   | {
-      /** KERPLE (arXiv:2205.09921): subtracts r1 ln(1 + r2 |j - i|), both learned for each head. */
+      /** KERPLE (arXiv:2205.09921): subtracts r1 ln(1 + r2 |j - i|). Each head learns both; a step leaves them at least 0.01. */
       encoding: 'kerple';
     }
   | {
@@ -133,7 +133,8 @@ export type TrainerPosition =
   | {
       /**
        * FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(L, i)), the same for all
-       * layers. Of its parameters `fire.threshold_factor` begins as 1 and is multiplied by `threshold` to L.
+       * layers. Of its parameters `fire.threshold_factor` begins as 1 and is multiplied by `threshold` to L; it and c count by
+       * their absolute values.
        */
       encoding: 'fire';
       /** W, numbers of the hidden layer. Default 32. */
@@ -163,8 +164,8 @@ export type TrainerPosition =
       /** Half of the rows. Default 16. */
       span?: number;
       /**
-       * Distances beyond span / 2 share rows, ever more of them, up to this distance, as in versions 2 and 3. At least
-       * span / 2 + 2. Default: each distance has its row, and those that have none share the outermost.
+       * Distances beyond span / 2 fall into logarithmic buckets; from this distance on they share the last (versions 2 and 3).
+       * At least span / 2 + 2. Default: each distance has its row, and those that have none share the outermost.
        */
       maxDistance?: number;
     }
@@ -174,7 +175,7 @@ export type TrainerPosition =
        * `copeBias`. Each layer learns e, `cope` `[positions, D]`, which begins as zeros.
        */
       encoding: 'cope';
-      /** Rows of e; what counts further than the last stands there. Default 64. */
+      /** Rows of e. Positions beyond the last row use the last row. Default 64. */
       positions?: number;
     }
   | ({

@@ -31,7 +31,7 @@ export interface InductionOptions extends RandomIdsOptions {
 export interface FetchByPositionOptions extends RandomIdsOptions {
   /** Ids of content. Default 16. */
   vocab?: number;
-  /** The most places before, of which it is asked. Default tokens - 1. */
+  /** Largest distance that the last id may ask for. Default tokens - 1. */
   places?: number;
 }
 
@@ -126,8 +126,8 @@ const sampled = 16384; // ids at least, of which a language's entropy is the mea
 /**
  * A language in which an id depends on those two and four places before it: its logits are 2 A[x(t-2)] + 2 B[x(t-4)], with
  * normally distributed tables A and B of the seed. The first four ids are random, so bestLoss, the entropy of the others, depends
- * on `tokens`; it is estimated from sequences of that length, within about 0.02. The tables have vocab^2 numbers: at most 2048
- * ids.
+ * on `tokens`, which is from 5 to 16384; it is estimated from sequences of that length, within about 0.02. The tables have
+ * vocab^2 numbers: at most 2048 ids.
  */
 export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
   const where = 'skipLanguageTask';
@@ -178,8 +178,8 @@ export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
 }
 
 /**
- * Fetching by position alone: the last id says how many places before it the id stands that is to be named; it is `vocab - 1`
- * plus that number. Best loss 0. With `fetchByContentTask` it tells encodings apart that mix position with content, as RoPE
+ * Fetching by position alone. The last id gives a distance n, as `vocab - 1 + n`. The target is the id n places before it.
+ * Best loss 0. With `fetchByContentTask` it tells encodings apart that mix position with content, as RoPE
  * does, from those that do not, as PoPE (arXiv:2509.10534).
  */
 export function fetchByPositionTask(options: FetchByPositionOptions = {}): Task {
@@ -202,7 +202,7 @@ const mostKeys = 2 ** 12;
 
 /**
  * Fetching by content alone: ids are keys with values, `key * values + value`, of distinct keys; the last id asks for a key,
- * `keys * values + key`, and the id of that key is to be named, wherever it stands. Best loss 0.
+ * `keys * values + key`. The target is the id with that key, at any position. Best loss 0.
  */
 export function fetchByContentTask(options: FetchByContentOptions = {}): Task {
   const where = 'fetchByContentTask';

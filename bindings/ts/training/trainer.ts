@@ -23,13 +23,16 @@ export interface StepResult {
   readonly loss: number;
   /** Norm of all gradients together, before it was limited. */
   readonly gradientNorm: number;
-  /** That this step was made with. */
+  /** Learning rate of this step. */
   readonly learningRate: number;
 }
 
 /** Options of `trainer.evaluate`. */
 export interface EvaluateOptions {
-  /** For models with RoPE: what to use in its place, such as a scaling. Options that are not given are as trained. */
+  /**
+   * For models with RoPE: what to use in its place, such as a scaling. Options that are not given are as trained. A `dynamic`
+   * or `longrope` scaling given here takes the length of the batch where it has no sequenceLength; the trainer's own does not.
+   */
   position?: Partial<TrainedRope>;
   /** Whether to give logits. Default false. */
   logits?: boolean;
@@ -149,7 +152,8 @@ export class Trainer extends Handle {
   /**
    * The loss of a batch, and what the model predicts.
    *
-   * @throws ArgumentRangeError as step; sequences may be longer than context where the encoding has no table.
+   * @throws ArgumentRangeError as step; but sequences may be longer than context, up to 16384 tokens, except for `learned`,
+   *   `binary`, `axial`, `relative_key`, `relative_key_query` and `m3`, which end at their last position.
    *
    * @example
    * const scaling = { type: 'yarn', factor: 4, originalLength: 32 } as const;
@@ -222,7 +226,7 @@ export class Trainer extends Handle {
     return this.#arrays('trainer.parameters', (core) => core.parameters());
   }
 
-  /** The same of the gradients of the last step, before they were limited; zeros before the first. */
+  /** The same of the gradients of the last step, a refused one too, before they were limited; zeros before the first. */
   gradients(): Record<string, NdArray> {
     return this.#arrays('trainer.gradients', (core) => core.gradients());
   }
@@ -254,7 +258,8 @@ export class Trainer extends Handle {
   }
 
   /**
-   * The model as a checkpoint: causal softmax models with RMS norms and no positions, RoPE, learned or sinusoidal ones.
+   * The model as a checkpoint: causal softmax models with RMS norms and no positions, RoPE, or learned or sinusoidal ones of
+   * mode `add`.
    *
    * @throws ArgumentRangeError for another model.
    *
