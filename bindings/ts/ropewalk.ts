@@ -90,7 +90,7 @@ export class Ropewalk implements Instance {
   /**
    * A tensor in wasm memory: zeros, or a copy of `data`.
    *
-   * @param shape sizes, outermost first; at most 2^30 numbers in all.
+   * @param shape sizes, outermost first; fewer than 2^30 numbers in all: the heap has at most 4 GiB.
    *
    * @example
    * using x = rw.tensor([2, 3], Float32Array.of(1, 2, 3, 4, 5, 6));
@@ -224,7 +224,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * ALiBi's slope of each head (Press et al., arXiv:2108.12409), for any number of heads.
+   * ALiBi's slope of each head (Press et al., arXiv:2108.12409), for 1 to 65536 heads, a power of two or not.
    *
    * @example
    * rw.alibiSlopes(8);   // 0.5, 0.25, ... 0.00390625
@@ -378,7 +378,7 @@ export class Ropewalk implements Instance {
 
   /**
    * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp, and
-   * 0 below -13.2, where the exact value is within 1e-38 of 0; or its approximation by tanh.
+   * 0 below -13.2442, where the exact value is within 1e-38 of 0; or its approximation by tanh.
    *
    * @param x any shape; as a tensor it may be `out`.
    *

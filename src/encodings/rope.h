@@ -22,7 +22,7 @@ enum class Pairing : int {
   kHalf = 1          // (j, j + rotary_dim / 2)
 };
 
-// xPos: queries grow and keys shrink with the position, pair j by zeta_j^((position - center) / scale_base),
+// xPos: queries shrink and keys grow with the position, pair j by zeta_j^(+-(position - center) / scale_base),
 // zeta_j = (2 j + 0.4 d) / 1.4 d. Positions reach 66 scale_base from the centre. Sun et al.,
 // arXiv:2212.10554. The centre is fixed here, so that cached keys fit later queries.
 struct XPosOptions {

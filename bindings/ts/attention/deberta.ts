@@ -22,8 +22,8 @@ export interface DebertaOptions<S extends ScoreRequest = ScoreRequest, O extends
   queryTable?: TensorInput;
   /**
    * max_relative_positions of models with position_buckets (v2 and v3), where span is position_buckets, or their
-   * max_position_embeddings where that is -1: distances beyond span / 2 share rows, ever more of them, up to this distance. At
-   * least span / 2 + 2. Default: each distance has its row.
+   * max_position_embeddings where that is -1: distances beyond span / 2 fall into logarithmic buckets; from this distance on
+   * they share the last. At least span / 2 + 2. Default: each distance has its row.
    */
   maxDistance?: number;
   /** Multiplies the sum of all products. Default 1 / sqrt(D n), n being 1 + the number of tables. */

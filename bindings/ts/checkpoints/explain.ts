@@ -39,9 +39,9 @@ export interface ExplainedPair {
 export interface ScalingBand {
   /** What low and high count: pairs, or positions per turn. */
   readonly unit: 'pair' | 'wavelength';
-  /** The last pair or wavelength whose frequency is kept. */
+  /** Where blending begins: frequencies up to it are kept. With `truncate: false` a fraction. */
   readonly low: number;
-  /** The first pair or wavelength whose frequency is divided by the factor. */
+  /** Where blending ends: frequencies from it on are divided by the factor. With `truncate: false` a fraction. */
   readonly high: number;
 }
 
@@ -75,7 +75,7 @@ export interface RopeExplanation {
   readonly pairs: readonly ExplainedPair[];
   /** Number of pairs that complete a turn within the training length; null where that is unknown. */
   readonly completePairs: number | null;
-  /** Where the facts are from that a config.json may leave out; absent where options were explained. */
+  /** Source of each fact that a config.json may omit; absent where options were explained. */
   readonly sources?: RopeSources;
   /** Fields of the configuration about RoPE that were not used. */
   readonly unusedFields: readonly string[];

@@ -21,7 +21,7 @@ export const alibiVariants: check.Choices<AlibiVariant, typeof enums.AlibiVarian
 
 /** Options of `rw.alibiBias`. */
 export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutOption<O> {
-  /** H, any number. */
+  /** H, from 1 to 65536, a power of two or not. */
   heads: number;
   /** Default `symmetric`. */
   variant?: AlibiVariant;

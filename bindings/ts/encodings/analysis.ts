@@ -12,7 +12,7 @@ import type { OwnDoubles, OwnFloats } from '../runtime/typed-arrays.js';
 export interface FrequencySet {
   /** Width of the encoding; even. */
   dim: number;
-  /** Default 10000. */
+  /** Above 0. Default 10000. */
   base?: number;
 }
 

@@ -1,5 +1,5 @@
-// Every position encoding there is, as data: menus, links and tests loop over this list. It mirrors the core's registry
-// (src/encodings/registry.h), and a test holds the two together.
+// The position encodings that are methods of an instance, as data: menus, links and tests loop over this list. It mirrors
+// the core's registry (src/encodings/registry.h), and a test holds the two together.
 
 /**
  * How an encoding enters a model. `absolute`: a vector for each position, merged with the token's. `rotary`: queries and
@@ -53,7 +53,8 @@ const all = {
 export type EncodingName = keyof typeof all;
 
 /**
- * All encodings by name.
+ * The 13 encodings that are methods of an instance, by name. CoPE, Transformer-XL, DeBERTa, RoPE-Mixed and axial positions are
+ * functions of their own.
  *
  * @example
  * import { encodings } from 'ropewalk';

@@ -16,7 +16,7 @@ export function checkSign(where: string, name: string, sign: unknown): number {
 
 /** Options of `rw.relativeRows`. */
 export interface RelativeRowsOptions extends BiasShape {
-  /** Distances beyond share the outermost rows; the table has 2 * maxDistance + 1 rows. */
+  /** Distances beyond share the outermost rows; the table has 2 * maxDistance + 1 rows. From 0 to 16777216. */
   maxDistance: number;
   /** `key-minus-query` (the default; Shaw) or `query-minus-key` (BERT). */
   sign?: RelativeSign;

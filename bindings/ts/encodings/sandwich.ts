@@ -11,13 +11,13 @@ import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 export interface SandwichVectors {
   /** Their size, even. Default 128, the paper's for heads of any size. */
   dim?: number;
-  /** Default 10000. */
+  /** Above 0, not 1. Default 10000. */
   base?: number;
 }
 
 /** Options of `rw.sandwichBias`. */
 export interface SandwichOptions<O extends Out = undefined> extends SandwichVectors, BiasShape, OutOption<O> {
-  /** H, any number. */
+  /** H, from 1 to 65536, a power of two or not. */
   heads: number;
 }
 

@@ -13,7 +13,7 @@ import type { OwnFloats } from '../runtime/typed-arrays.js';
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
  * `concatenated`: all sines, then all cosines (Hugging Face RoFormer, Marian); `tensor2tensor`: as concatenated
- * with frequencies base^(-i / (dim/2 - 1)) (M2M100, FSMT). Use the one that the model was trained with.
+ * with frequencies base^(-i / (dim/2 - 1)) (M2M100, FSMT), dim at least 4. Use the one that the model was trained with.
  */
 export type SinusoidLayout = 'interleaved' | 'concatenated' | 'tensor2tensor';
 
@@ -23,7 +23,7 @@ export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<
   dim: number;
   /** A list of integers in ±(2^53 - 1), or `{ length, offset }` for consecutive ones. */
   positions: RowsInput;
-  /** Default 10000. */
+  /** Above 0. Default 10000. */
   base?: number;
   /** Default `interleaved`. */
   layout?: SinusoidLayout;

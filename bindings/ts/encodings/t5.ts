@@ -14,9 +14,12 @@ import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 export interface T5Options {
   /** True (the default) for encoders; false for decoders, where all keys after the query share bucket 0. */
   bidirectional?: boolean;
-  /** Number of buckets; even if bidirectional. Default 32. */
+  /** Even and from 4 to 65536; with bidirectional false also odd and from 2. Default 32. */
   numBuckets?: number;
-  /** All distances from this one on share the last bucket. Default 128. */
+  /**
+   * All distances from this one on share the last bucket, which begins before it: at 91, or 113 in one direction, by default.
+   * Above numBuckets / 4, or numBuckets / 2 in one direction. Default 128.
+   */
   maxDistance?: number;
 }
 

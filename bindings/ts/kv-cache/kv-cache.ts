@@ -88,7 +88,7 @@ export class KvCache extends Handle {
     return this.#living('kvCache.length').length;
   }
 
-  /** Number of tokens that memory is reserved for; more in a growing cache. */
+  /** Number of tokens that fit without new memory. It rises when a growing cache grows. */
   get capacity(): number {
     return this.#living('kvCache.capacity').capacity;
   }

@@ -43,7 +43,7 @@ export interface CacheWindow {
  * rounded to nearest, by 2^-11 of its magnitude at most (below 2^-14 by 2^-25), and magnitudes from 65520 on become infinite. `q8_0`: 27 % of the
  * memory; 32 numbers along headDim or valueDim share a float16 scale, as ggml's reference quantizes them, and each is rounded
  * by 1/254 of the largest of them and 2^-11 of its own magnitude at most (3.8e-6 where the largest is below 0.0078); a block
- * with a number that is not finite, or from 8.3e6 on, becomes infinite or NaN.
+ * with a number that is not finite, or from 8321040 (127 x 65520) on, becomes infinite or NaN.
  */
 export type CacheStorage = 'float32' | 'float16' | 'q8_0';
 
@@ -80,7 +80,7 @@ export interface KvCacheOptions {
   window?: CacheWindow;
 }
 
-/** Options of `append`. */
+/** Options of `append`. Positions are [T], shared by all batch entries; a `rebased` window takes neither them nor an offset. */
 export interface AppendOptions extends PositionOptions {
   /** Default `BHTD`. */
   layout?: Layout;

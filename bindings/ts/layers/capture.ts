@@ -15,8 +15,8 @@ export type AttentionCaptureName = ('q' | 'k' | 'v' | 'qRotated' | 'kRotated' | 
 
 /**
  * Intermediates of a whole layer: those of attention, and four of x's shape. `normed` is the input of attention,
- * `attentionOut` its result, `hidden` x with attention added, the input of the second residual (parallel layers have none),
- * `mlp` the result of the feed-forward part.
+ * `attentionOut` its result, `hidden` the h of NormPlacement (parallel layers have none), `mlp` the result of the feed-forward
+ * part. `attentionOut` and `mlp` are taken before norms after them and residualScale.
  */
 export type CaptureName = AttentionCaptureName | 'normed' | 'attentionOut' | 'hidden' | 'mlp';
 

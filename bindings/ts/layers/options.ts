@@ -26,7 +26,7 @@ export interface LayerAttentionOptions extends Pick<VisibilityOptions, 'causal' 
   scale?: number;
   /** c tanh(score / c); above 0. Default none. */
   softcap?: number;
-  /** `rope` turns the values as well (`rotary_value` of RoFormer). Default false. */
+  /** `rope` turns the values as well (`rotary_value` of RoFormer); the layer takes no cache. Default false. */
   turnValues?: boolean;
   /** How the matrices are kept. Default `as given`. */
   storage?: WeightStorage;

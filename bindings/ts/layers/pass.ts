@@ -31,8 +31,9 @@ export interface ForwardOptions<C extends readonly CaptureName[] = readonly Capt
   extends PositionOptions,
     OutOption<O> {
   /**
-   * A KV cache with the tokens before x. The pass appends those of x, after the last one or at `offset`; they attend to all
-   * Tk tokens of the cache. A call that throws leaves it as it was. Default none.
+   * A KV cache with the tokens before x. The pass appends those of x, after the last one or at `offset` or `positions` [T],
+   * shared by all batch entries (neither with a `rebased` window); they attend to all Tk tokens of the cache. A call that
+   * throws leaves it as it was. Default none.
    */
   cache?: KvCache;
   /** Which keys each query may attend to; broadcasts to [B, H, T, Tk]. A padding mask of a batch is [B, 1, 1, Tk]. */

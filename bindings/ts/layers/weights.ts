@@ -75,9 +75,9 @@ export interface WeightShape {
 export type WeightStorage = 'as given' | WeightType | 'int8' | BlockType;
 
 /**
- * How a layer multiplies by matrices in blocks. `int8` rounds its inputs to whole multiples of a scale for each 32 of them,
- * max |x| / 127, at least 2^-126, and multiplies codes, in integers: an input is off by at most half that scale. The same
- * bits on every engine, in the relaxed build too. `float32` multiplies the inputs as they are by the exact weights; for one
+ * How a layer multiplies by matrices in blocks. `int8`: each block of 32 inputs is quantized to int8 with scale
+ * max(|x|) / 127 (at least 2^-126); an input is off by at most half the scale. Products are in integers, with the same bits
+ * on every engine, in the relaxed build too. `float32` multiplies the inputs as they are by the exact weights; for one
  * row it is several times slower. Other matrices are always multiplied in float32.
  */
 export type WeightArithmetic = 'int8' | 'float32';

@@ -228,7 +228,7 @@ export class LinearAttentionState extends Handle {
   }
 
   /**
-   * Replaces sums, number of tokens and position by those that `save` gave.
+   * Replaces sums, number of tokens and position by those that `save` gave. outputNorm, which is not saved, may differ.
    *
    * @throws ArgumentTypeError for anything but a Uint8Array; ArgumentRangeError for bytes that were cut or altered, that
    *   are no saved state, or one of other sizes, another form, plan or offset. The state is then as it was.

@@ -15,7 +15,7 @@ const where = 'model.generate';
 export interface BeamOptions {
   /** How many, from 1 to 64. */
   count: number;
-  /** The power of its length that a target's logarithm of probability is divided by. Default 1. */
+  /** Length penalty p: a target's score is its log probability divided by length^p. Default 1. */
   lengthPenalty?: number;
 }
 

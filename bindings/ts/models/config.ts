@@ -31,7 +31,7 @@ export interface ModelConfig extends ModelDescription {
 export interface ModelConfigOptions {
   /**
    * The length in use, in tokens, on which `dynamic`, `longrope` and the tables of ALiBi's, T5's and XLNet's distances depend.
-   * Default: the training length; longer input is then refused.
+   * Default: the training length; these models then refuse longer input.
    */
   sequenceLength?: number;
 }

@@ -71,7 +71,10 @@ export type RopeScaling =
       mscale?: number;
       /** See mscale. */
       mscaleAllDim?: number;
-      /** Multiplies cos and sin. Default by mscale and mscaleAllDim; without them 0.1 ln factor + 1. */
+      /**
+       * Multiplies cos and sin. Default by mscale and mscaleAllDim; without them 0.1 ln factor + 1, or 1 for a factor up to
+       * 1.
+       */
       attentionFactor?: number;
     }
   | {
@@ -154,8 +157,9 @@ export type RopeAxes =
     };
 
 /**
- * xPos (Sun et al., arXiv:2212.10554): queries grow and keys shrink with their distance from a fixed centre, so that
- * scores fall with distance. For causal models only. `rotate` then needs its option `role`.
+ * xPos (Sun et al., arXiv:2212.10554): queries shrink and keys grow with n, their signed position from a fixed centre, pair
+ * i of d = rotaryDim by ((2i / d + 0.4) / 1.4)^(±n / scaleBase), so that scores fall with distance. For causal models only.
+ * `rotate` then needs its option `role`.
  */
 export interface XPos {
   /**
@@ -169,11 +173,11 @@ export interface XPos {
 
 /** Options of `rw.rope`. */
 export interface RopeOptions {
-  /** D, coordinates of one head; even unless rotaryDim is given. */
+  /** D, coordinates of one head, from 2 to 1048576; even unless rotaryDim is given. */
   headDim: number;
-  /** How many of them, the first ones, are turned; even, at most headDim. Default headDim. */
+  /** Number of leading coordinates that are rotated; even, at most headDim. Default headDim. */
   rotaryDim?: number;
-  /** Base of the geometric sequence of frequencies, base^(-2i / rotaryDim); also called theta. Default 10000. */
+  /** Base of the geometric sequence of frequencies, base^(-2i / rotaryDim); or theta; above 0, not 1. Default 10000. */
   base?: number;
   /** Default `half`. */
   pairing?: Pairing;

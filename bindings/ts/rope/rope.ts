@@ -132,7 +132,7 @@ export class RopePlan extends Handle {
   readonly angles: Angles;
   /** How many axes a position has; 1 for text. */
   readonly axes: number;
-  /** What cos and sin are multiplied by (YaRN, LongRoPE); scores get its square. 1 otherwise. */
+  /** What cos and sin are multiplied by (YaRN, LongRoPE, `custom`); scores get its square. 1 otherwise. */
   readonly attentionFactor: number;
   /** Frequency of each pair in radians per position, [rotaryDim / 2], the exact value rounded to double. */
   readonly inverseFrequencies: Float64Array;

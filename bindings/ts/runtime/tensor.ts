@@ -85,8 +85,9 @@ export class Tensor extends Handle {
   }
 
   /**
-   * The numbers themselves, without a copy. The view is live only until the next call of any function that may
-   * allocate: then its length is 0. Never keep it; `data()` is the safe way.
+   * The numbers themselves, without a copy. The view is valid only until the next call of any function that may
+   * allocate: its length becomes 0 when the heap grows, and until then it may show changed memory. Never keep it; `data()`
+   * is the safe way.
    */
   view(): Float32Array {
     this.alive('tensor.view');

@@ -1,4 +1,4 @@
-// xPos: queries grow and keys shrink by zeta^(distance from a fixed centre), so that scores decay with distance.
+// xPos: queries shrink and keys grow by zeta^(position from a fixed centre), so that scores decay with distance.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
@@ -71,7 +71,7 @@ await onEachBuild((rw) => {
     for (const distance of [0, 1, 30, 500]) {
       const want = score(distance, 0);
       for (const shift of [1, 64, 300, -200]) {
-        // Queries grow as much as keys shrink, so the roundings stay as small as the product.
+        // Queries shrink as much as keys grow, so the roundings stay as small as the product.
         const got = score(distance + shift, shift);
         assert.ok(
           Math.abs(got - want) <= 16 * eps * dot(q.map(Math.abs), k.map(Math.abs)) + 16 * eps,
