@@ -140,7 +140,7 @@ async function openShard(
   file: string,
   shard: OpenSafetensorsOptions['shard'],
 ): Promise<OpenFile<Header>> {
-  if (/[/\\\0]/.test(file) || ['', '.', '..'].includes(file)) {
+  if (/[/\\:\0]/.test(file) || ['', '.', '..'].includes(file)) {
     const problem = `names a file ${JSON.stringify(file)}; only plain names of files beside it are followed`;
     throw new SafetensorsError(index.name, undefined, problem);
   }

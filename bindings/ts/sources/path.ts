@@ -48,7 +48,8 @@ export async function openPath(path: string | URL, { replaced = false } = {}): P
 
   function sibling(file: string): string | URL {
     if (typeof path !== 'string') return new URL(encodeURIComponent(file), path);
-    return path.replace(/[^/\\]*$/, '') + file;
+    // With a folder in any case: a name by itself may read as an address.
+    return (path.replace(/[^/\\]*$/, '') || './') + file;
   }
 
   return { name: String(path), size: fileBytes, read, sibling };

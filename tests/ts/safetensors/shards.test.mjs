@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { load } from 'ropewalk';
@@ -60,6 +60,22 @@ test('an index of a path or a file: URL finds the files beside it', async (t) =>
   await checkModel(await openSafetensors(rw, path));
   await checkModel(await openSafetensors(rw, pathToFileURL(path)));
   await checkModel(await openSafetensors(rw, pathToFileURL(path).href));
+});
+
+test('an index of a path without a folder finds the files beside it, and no address that it names', async (t) => {
+  const { url, requests } = await serverOf(t);
+  const folder = dirname(folderOf(t));
+  const before = process.cwd();
+  t.after(() => process.chdir(before));
+  process.chdir(folder);
+  const file = await openSafetensors(rw, 'model.safetensors.index.json');
+  assert.equal(file.info('a').file, './m-1.safetensors');
+  await checkModel(file);
+  for (const name of [`http:${new URL(url).host}`, `data:;base64,${Buffer.from(one).toString('base64url')}`]) {
+    writeFileSync('model.safetensors.index.json', indexOf({ a: name, b: name }));
+    await assert.rejects(openSafetensors(rw, 'model.safetensors.index.json'), SafetensorsError);
+  }
+  assert.deepEqual(requests, []);
 });
 
 test('an index of an address finds the files beside it, with the query of its own', async (t) => {
@@ -204,6 +220,17 @@ const refused = {
     undefined,
     /only plain names/,
   ],
+  ...Object.fromEntries(
+    ['http:127.0.0.1:9', 'file:m-1.safetensors', 'data:;base64,AAAA', 'C:m-1.safetensors'].map((name) => [
+      `a file called ${name}`,
+      [
+        { 'model.safetensors.index.json': indexOf({ a: name }) },
+        'model.safetensors.index.json',
+        undefined,
+        /only plain names/,
+      ],
+    ]),
+  ),
   'a file with a hole': [
     { 'm-1.safetensors': fileOf({ a: { dtype: 'F32', shape: [1], data_offsets: [4, 8] } }, eight) },
     'm-1.safetensors',
