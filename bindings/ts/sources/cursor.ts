@@ -1,5 +1,5 @@
 // Reads of ranges that follow one another.
-import { type ByteSource, pieceBytes } from './source.js';
+import { type ByteSource, pieceBytes, SourceFailure } from './source.js';
 
 /** Goes through the pieces of one read of a file once, and gives ranges that follow one another. @internal */
 export class Cursor {
@@ -50,6 +50,7 @@ export class Cursor {
 export class SequentialRead {
   #source: ByteSource | undefined;
   #cursor: Cursor | undefined;
+  #end = 0;
 
   /** A source of the same bytes. A read of it begins one up to `end()`, unless it goes on with the last one. */
   of(source: ByteSource, end: () => number): ByteSource {
@@ -62,9 +63,15 @@ export class SequentialRead {
     if (at === undefined || from < at || from > at + pieceBytes) {
       await this.close();
       this.#source = source;
-      this.#cursor = new Cursor(source.read(from, end(), signal), from);
+      this.#end = end();
+      this.#cursor = new Cursor(source.read(from, this.#end, signal), from);
     }
-    yield* (this.#cursor as Cursor).read(from, to);
+    const cursor = this.#cursor as Cursor;
+    yield* cursor.read(from, to);
+    // What comes after the end shows that the bytes before it may be others than were asked for.
+    if (cursor.at === this.#end && (await cursor.hasMore())) {
+      throw new SourceFailure('gave more bytes than it was asked for');
+    }
   }
 
   /** Ends the read of the source. */

@@ -45,8 +45,7 @@ async function openRanges(remote: Remote, response: Response): Promise<ByteSourc
   if (range !== undefined && (range.first !== 0 || range.last >= probeBytes)) {
     throw misfit(response, `0 to ${probeBytes - 1}`);
   }
-  const tooLong = () => new SourceFailure('gave more bytes than it was asked for');
-  const first = await gathered(bodyOf(response), probeBytes, tooLong);
+  const first = await gathered(bodyOf(response), probeBytes, () => tooMany(response));
   if (range !== undefined && first.length !== range.last + 1) {
     throw new SourceFailure(`ended after ${first.length} of ${range.last + 1} bytes`);
   }
@@ -134,7 +133,7 @@ class RangeSource extends HttpSource implements ByteSource {
 
   // Undefined where a file of unknown size ends before `from`.
   async #answer(from: number, to: number, signal: AbortSignal): Promise<Response | undefined> {
-    const last = Number.isFinite(to) ? String(to - 1) : '';
+    const last = Number.isFinite(to) ? to - 1 : '';
     const response = await this.remote.fetch(signal, `bytes=${from}-${last}`);
     if (response.status === 416 && this.size === undefined) return discard(response) as undefined;
     if (response.status !== 206) throw refused(response);
@@ -143,9 +142,11 @@ class RangeSource extends HttpSource implements ByteSource {
       range === undefined ||
       (range.first === from &&
         // A file of unknown size may end before.
-        (last === '' || range.last === to - 1 || (this.size === undefined && range.last < to)) &&
-        (this.size === undefined || range.total === undefined || range.total === this.size));
+        (this.size === undefined
+          ? range.last < to
+          : range.last === to - 1 && (range.total ?? this.size) === this.size));
     if (!fits) throw misfit(response, `${from} to ${last}`);
+    checkLength(response, from, range?.last ?? to - 1);
     checkVersion(response, this.version);
     return response;
   }
@@ -205,10 +206,7 @@ class StreamSource extends HttpSource implements ByteSource {
   async #begin(): Promise<Cursor> {
     const response = await this.remote.fetch(this.#connection.signal, undefined);
     if (response.status !== 200) throw refused(response);
-    if (sizeOf(response) !== this.size) {
-      discard(response);
-      throw new SourceFailure('has changed since it was opened: its size is another');
-    }
+    if (sizeOf(response) !== this.size) throw changed(response, 'size');
     checkVersion(response, this.version);
     return new Cursor(bodyOf(response), 0);
   }
@@ -255,22 +253,38 @@ export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
+// Cancels a response that is of no use.
+function failure(response: Response, problem: string): SourceFailure {
+  discard(response);
+  return new SourceFailure(problem);
+}
+
+function tooMany(response: Response): SourceFailure {
+  return failure(response, 'gave more bytes than it was asked for');
+}
+
+function changed(response: Response, what: string): SourceFailure {
+  return failure(response, `has changed since it was opened: its ${what} is another`);
+}
+
 // Refuses a response of another version than the first one: by ETag or, where one of them has none, by Last-Modified.
 function checkVersion(response: Response, first: Headers): void {
   for (const name of ['ETag', 'Last-Modified']) {
     const [then, now] = [first.get(name), response.headers.get(name)];
-    if (then === null || now === null) continue;
-    if (then === now) return;
-    discard(response);
-    throw new SourceFailure(`has changed since it was opened: its ${name} is another`);
+    if (then !== null && then === now) return;
+    if (then !== null && now !== null) throw changed(response, name);
   }
 }
 
 /** Undefined for a compressed response, whose Content-Length is not the size of the file. */
 export function sizeOf(response: Response): number | undefined {
   const length = response.headers.get('content-length');
-  if (length === null || response.headers.has('content-encoding') || !/^\d{1,15}$/.test(length)) return undefined;
-  return Number(length);
+  return response.headers.has('content-encoding') || !/^\d{1,15}$/.test(length ?? '') ? undefined : Number(length);
+}
+
+/** Refuses a range that is longer than it may be, before its body is read. */
+export function checkLength(response: Response, first: number, last: number): void {
+  if ((sizeOf(response) ?? 0) > last - first + 1) throw tooMany(response);
 }
 
 interface ContentRange {
@@ -281,27 +295,27 @@ interface ContentRange {
 
 /** Undefined where there is no Content-Range, or a server of another origin hides it. */
 export function rangeOf(response: Response): ContentRange | undefined {
+  const has = (name: string, kind: RegExp) => kind.test(response.headers.get(name) ?? '');
+  // A part of a compressed file is not that part of the file, and cannot be unpacked by itself.
+  if (has('content-encoding', /gzip|deflate|br|zstd/i)) throw failure(response, 'sent a compressed range');
+  if (has('content-type', /^multipart/i)) throw tooMany(response); // heads of parts, among the bytes
   const text = response.headers.get('content-range');
   if (text === null) return undefined;
-  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/.exec(text);
-  const [first, last, total] = [Number(match?.[1]), Number(match?.[2]), match?.[3]];
-  const size = total === '*' ? undefined : Number(total);
-  if (match === null || last < first || (size !== undefined && last >= size)) {
-    discard(response);
-    throw new SourceFailure(`sent Content-Range ${JSON.stringify(text)}, which is none`);
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/.exec(text) ?? [];
+  const [, first = 0, last = -1, total = 0] = match.map(Number); // NaN for *
+  if (last < first || last >= total) {
+    throw failure(response, `sent Content-Range ${JSON.stringify(text)}, which is none`);
   }
-  return { first, last, total: size };
+  return { first, last, total: total || undefined };
 }
 
 export function misfit(response: Response, asked: string): SourceFailure {
-  discard(response);
   const sent = response.headers.get('content-range');
-  return new SourceFailure(`sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
+  return failure(response, `sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
 }
 
 export function refused(response: Response): SourceFailure {
-  discard(response);
   const { status, statusText } = response;
-  if (status === 200) return new SourceFailure('sent the whole file when asked for a range');
-  return new SourceFailure(`cannot be fetched: HTTP ${status}${statusText && ` ${statusText}`}`);
+  const answer = `cannot be fetched: HTTP ${status} ${statusText}`.trimEnd();
+  return failure(response, status === 200 ? 'sent the whole file when asked for a range' : answer);
 }

@@ -76,6 +76,57 @@ test("a file's other reads go on while a model is loaded from it", async (t) => 
   });
 });
 
+// Answers to the second request, whose bytes are not those that were asked for, or not all that the answer has.
+const wrong = {
+  'the whole file in place of a range, by its length': (_, response) => {
+    response.writeHead(206, { 'Content-Length': bytes.length });
+    response.end(bytes);
+  },
+  'the whole file in place of a range, without a length': (_, response) => {
+    response.writeHead(206);
+    response.write(bytes.subarray(0, 1000));
+    response.end(bytes.subarray(1000));
+  },
+  'the whole file as the range that was asked for': (request, response) => {
+    const range = `${/\d+-\d+/.exec(request.headers.range)[0]}/${bytes.length}`;
+    response.writeHead(206, { 'Content-Range': `bytes ${range}` });
+    response.end(bytes);
+  },
+  'a range in parts': (request, response) => {
+    const [first, last] = /(\d+)-(\d+)/.exec(request.headers.range).slice(1).map(Number);
+    response.writeHead(206, { 'Content-Type': 'multipart/byteranges; boundary=x' });
+    response.write(`\r\n--x\r\nContent-Range: bytes ${first}-${last}/${bytes.length}\r\n\r\n`);
+    response.write(bytes.subarray(first, last + 1));
+    response.end('\r\n--x--\r\n');
+  },
+};
+for (const [what, answer] of Object.entries(wrong)) {
+  test(`${what} is no model`, async (t) => {
+    const { url } = await serve(t, (request, response) =>
+      request.headers.range.startsWith('bytes=0-') ? sendRange(request, response, bytes) : answer(request, response),
+    );
+    await assert.rejects(logitsOf(`${url}/m.safetensors`), (error) => {
+      assert.ok(error instanceof SafetensorsError, error.stack);
+      assert.match(error.message, /gave more bytes than it was asked for/);
+      return true;
+    });
+    assert.deepEqual(inUse(), before);
+  });
+}
+
+test('a file of no known size that goes on after its last tensor is no model', async (t) => {
+  const { url } = await serve(t, (_, response) => {
+    response.writeHead(200);
+    response.write(bytes);
+    response.end('x');
+  });
+  await assert.rejects(logitsOf(`${url}/m.safetensors`), {
+    name: 'SafetensorsError',
+    message: /has more than the \d+ bytes that its header tells of/,
+  });
+  assert.deepEqual(inUse(), before);
+});
+
 describe('a load that fails ends its read', () => {
   const failing = async (t, answer, options, check) => {
     const open = new Set();

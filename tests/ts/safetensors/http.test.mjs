@@ -279,6 +279,14 @@ const atOpening = {
     /cut|ended/,
   ],
   'a connection that is cut at once': [(_, response) => response.destroy(), /cannot be fetched/],
+  'a compressed range': [
+    (request, response) => sendRange(request, response, bytes, { 'Content-Encoding': 'gzip' }),
+    /sent a compressed range$/,
+  ],
+  'a range in parts': [
+    (request, response) => sendRange(request, response, bytes, { 'Content-Type': 'multipart/byteranges; boundary=x' }),
+    /more bytes than it was asked for/,
+  ],
   'a file shorter than its header says': [
     (_, response) => sendWhole(response, bytes.subarray(0, -1)),
     /is cut/,
@@ -336,6 +344,18 @@ const atReading = {
       response.end(Buffer.concat([bytes, bytes]));
     }),
     /more bytes than it was asked for/,
+  ],
+  'a range that is longer than it says': [
+    later((request, response) => {
+      const range = /\d+-\d+/.exec(request.headers.range)[0];
+      response.writeHead(206, { 'Content-Range': `bytes ${range}/${bytes.length}`, 'Content-Length': bytes.length });
+      response.end(bytes);
+    }),
+    /more bytes than it was asked for \(after 65\d{3} of 2000000 bytes\)/,
+  ],
+  'a range that is compressed': [
+    later((request, response) => sendRange(request, response, bytes, { 'Content-Encoding': 'br' })),
+    /sent a compressed range/,
   ],
   'a file that was changed': [
     (request, response) =>
