@@ -2,7 +2,7 @@
 // server's at each opening.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe, StorageError } from '../runtime/errors.js';
-import { bodyOf, discard, misfit, Remote, rangeOf, refused, sizeOf } from './http.js';
+import { bodyOf, checkLength, discard, misfit, Remote, rangeOf, refused, sizeOf } from './http.js';
 import { addressOf } from './platform.js';
 import { type ByteSource, CachedFile, messageOf, SourceFailure } from './source.js';
 import { alone, storeOf } from './store.js';
@@ -144,8 +144,17 @@ function sourceOf(copy: StoredCopy, remote: Remote, folder: string | undefined):
 }
 
 // The browser's own cache would keep the file a second time, and answer in place of the server.
-const ask = (remote: Remote, signal: AbortSignal | undefined, from: number, method: 'GET' | 'HEAD' = 'GET') =>
-  remote.fetch(signal, `bytes=${from}-`, { method, cache: 'no-store' });
+async function ask(
+  remote: Remote,
+  signal: AbortSignal | undefined,
+  from: number,
+  method: 'GET' | 'HEAD' = 'GET',
+): Promise<Response> {
+  const response = await remote.fetch(signal, `bytes=${from}-`, { method, cache: 'no-store' });
+  if (response.status !== 416 || response.headers.get('content-range') !== 'bytes */0') return response;
+  discard(response); // an empty file has no range; what reads it says what is wrong with it
+  return new Response(null, { headers: { 'Content-Length': '0' } });
+}
 
 const isFile = ({ status }: Response) => status === 200 || status === 206;
 
@@ -161,7 +170,7 @@ async function update(
   let from = isComplete || copy.validator === undefined ? 0 : copy.bytes;
   let response = isComplete ? await answer(remote, signal, 'GET') : await ask(remote, signal, from);
   if (response === undefined) return;
-  if (from > 0 && (response.status === 416 || (response.status === 206 && !copy.isOf(versionOf(response, from))))) {
+  if (from > 0 && (response.status === 416 || (response.status === 206 && !goesOn(copy, response)))) {
     discard(response);
     from = 0;
     response = await ask(remote, signal, from);
@@ -209,19 +218,30 @@ function versionOf(response: Response, from: number): Version {
   const { headers, status } = response;
   const range = status === 206 ? rangeOf(response) : undefined;
   if (range !== undefined && range.first !== from) throw misfit(response, `${from} to the end`);
+  if (range !== undefined) checkLength(response, from, range.last);
   const length = sizeOf(response);
   const size = range?.total ?? (length === undefined ? undefined : from + length);
   if (headers.has('content-encoding')) return { size }; // ranges of it would be of other bytes
   const [etag, modified] = [headers.get('etag'), headers.get('last-modified')];
-  if (etag?.startsWith('"')) return { validator: etag, size }; // a weak one may stand for other bytes
-  return modified === null || size === undefined ? { size } : { validator: `${modified}, ${size} bytes`, size };
+  if (etag?.startsWith('"')) return { validator: etag, size };
+  if (modified === null || size === undefined) return { size };
+  // A weak ETag may stand for other bytes as well, so all three have to be the same.
+  const parts = [etag, modified, `${size} bytes`];
+  return { validator: parts.filter((part) => part !== null).join(', '), size };
+}
+
+// Whether a range is of the stored version and begins where the copy ends, by Content-Range or else by its length.
+function goesOn(copy: StoredCopy, response: Response): boolean {
+  const version = versionOf(response, copy.bytes);
+  const isNext = response.headers.has('content-range') || (copy.size !== undefined && version.size === copy.size);
+  return isNext && copy.isOf(version);
 }
 
 // What a body that begins at `from` has beyond the stored bytes.
 async function* rest(
   pieces: AsyncIterable<Uint8Array>,
   from: number,
-  { bytes, size = Number.POSITIVE_INFINITY }: StoredCopy,
+  { bytes }: StoredCopy,
   signal: AbortSignal | undefined,
 ): AsyncIterable<Uint8Array> {
   let at = from;
@@ -229,7 +249,6 @@ async function* rest(
     signal?.throwIfAborted();
     const begin = at;
     at += piece.length;
-    if (at > size) throw new SourceFailure('the server sent more bytes than the file has');
     if (at > bytes) yield piece.subarray(Math.max(0, bytes - begin));
   }
 }

@@ -2,7 +2,7 @@
 // file, so segments of two versions never come together; the record is rewritten after each, so that nothing is lost
 // where a download breaks off.
 import { StorageError } from '../runtime/errors.js';
-import { type ByteSource, gathered, messageOf, withoutSecrets } from './source.js';
+import { type ByteSource, gathered, messageOf, SourceFailure, withoutSecrets } from './source.js';
 import type { Store } from './store.js';
 
 /** How a file is told from other versions of it. */
@@ -122,7 +122,10 @@ export class StoredCopy {
     await this.#save({ address, version, validator, size, segments: [], lastUsed });
   }
 
-  /** Stores the next bytes. What came is stored even if more do not come. `report` gets the bytes of the file so far. */
+  /**
+   * Stores the next bytes. What came is stored even if more do not come; of too many nothing is, since which of them are the
+   * file's is unknown. `report` gets the bytes of the file so far.
+   */
   async append(pieces: AsyncIterable<Uint8Array>, report: (loaded: number) => void): Promise<void> {
     const buffer = new Uint8Array(Math.min(segmentBytes, (this.size ?? Number.POSITIVE_INFINITY) - this.bytes));
     let filled = 0;
@@ -137,6 +140,11 @@ export class StoredCopy {
     };
     try {
       for await (const piece of pieces) {
+        if (this.bytes + filled + piece.length > (this.size ?? Number.POSITIVE_INFINITY)) {
+          filled = 0;
+          await this.delete();
+          throw new SourceFailure('the server sent more bytes than the file has');
+        }
         for (let at = 0; at < piece.length; ) {
           const part = piece.subarray(at, at + buffer.length - filled);
           buffer.set(part, filled);

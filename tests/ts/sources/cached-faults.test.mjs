@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { cached, openGguf, openSafetensors, SafetensorsError, StorageError, storedFiles } from 'ropewalk/models';
 import { folderWith } from '../support/folder.mjs';
-import { bytes, changeable, noFiles, opened, rw } from '../support/kept.mjs';
+import { breakOff, bytes, changeable, noFiles, opened, rw } from '../support/kept.mjs';
 import { root } from '../support/node.mjs';
 import { sendRange, serve } from '../support/server.mjs';
 
@@ -25,6 +25,18 @@ const faulty = {
     (request, response) => sendRange(request, response, bytes, { 'Content-Range': `bytes 8-99/${bytes.length}` }),
     /Content-Range "bytes 8-99\/\d+" when asked for bytes 0 to the end/,
   ],
+  'more bytes than its range': [
+    (request, response) => sendRange(request, response, bytes, { 'Content-Range': `bytes 0-99/${bytes.length}` }),
+    /more bytes than it was asked for/,
+  ],
+  'a compressed range': [
+    (request, response) => sendRange(request, response, bytes, { 'Content-Encoding': 'gzip' }),
+    /sent a compressed range/,
+  ],
+  'a range in parts': [
+    (request, response) => sendRange(request, response, bytes, { 'Content-Type': 'multipart/byteranges; boundary=x' }),
+    /more bytes than it was asked for/,
+  ],
   'no file': [(_, response) => response.writeHead(404).end(), /HTTP 404/],
 };
 for (const [what, [answer, message]] of Object.entries(faulty)) {
@@ -39,6 +51,71 @@ for (const [what, [answer, message]] of Object.entries(faulty)) {
     });
   });
 }
+
+test('a download goes on with no range whose place is unknown', async (t) => {
+  for (const length of [{}, { 'Content-Length': bytes.length }]) {
+    const server = await changeable(t);
+    const stored = await breakOff(server);
+    server.state.send = (_, response) => {
+      response.writeHead(206, length);
+      response.write(bytes.subarray(0, 1000));
+      response.end(bytes.subarray(1000));
+    };
+    await opened(server.source);
+    assert.deepEqual(server.requests, ['GET bytes=0-', `GET bytes=${stored}-`, 'GET bytes=0-']);
+  }
+});
+
+test('a download whose size was unknown goes on with no range whose place is unknown', async (t) => {
+  const server = await changeable(t);
+  server.state.send = (_, response) => {
+    response.writeHead(206);
+    response.write(bytes.subarray(0, 300_000), () => setImmediate(() => response.destroy()));
+  };
+  await assert.rejects(openSafetensors(rw, server.source), /connection was cut/);
+  server.state.send = (_, response) => {
+    response.writeHead(206, { 'Content-Length': bytes.length });
+    response.end(bytes);
+  };
+  await opened(server.source);
+  assert.equal(server.requests.at(-1), 'GET bytes=0-');
+});
+
+test('a range whose Content-Range is hidden goes on with a download where its length fits', async (t) => {
+  const server = await changeable(t);
+  const stored = await breakOff(server);
+  server.state.send = (request, response, body) => sendRange(request, response, body, { 'Content-Range': undefined });
+  await opened(server.source);
+  assert.deepEqual(server.requests, ['GET bytes=0-', `GET bytes=${stored}-`]);
+});
+
+test('of an answer with more bytes than the file has nothing is kept', async (t) => {
+  const server = await changeable(t);
+  const stored = await breakOff(server);
+  server.state.send = (_, response) => {
+    response.writeHead(206, { 'Content-Range': `bytes ${stored}-${bytes.length - 1}/${bytes.length}` });
+    response.write(bytes.subarray(0, 1000));
+    response.end(bytes.subarray(1000));
+  };
+  await assert.rejects(openSafetensors(rw, server.source), /more bytes than the file has/);
+  assert.deepEqual(readdirSync(server.folder), []);
+  server.state.send = undefined;
+  await opened(server.source);
+  assert.equal(server.requests.at(-1), 'GET bytes=0-');
+});
+
+test('of an empty file the same is told as without storage', async (t) => {
+  const { url } = await serve(t, (_, response) =>
+    response.writeHead(416, { 'Content-Range': 'bytes */0' }).end('none'),
+  );
+  const [plain, kept] = await Promise.all(
+    [`${url}/m`, cached(`${url}/m`, { folder: noFiles(t) })].map((source) =>
+      openSafetensors(rw, source).catch(({ message }) => message),
+    ),
+  );
+  assert.match(plain, /has 0 bytes/);
+  assert.equal(kept, plain);
+});
 
 test('a folder that cannot hold the file is told by a StorageError', async (t) => {
   const { url, requests } = await serve(t, (request, response) => sendRange(request, response, bytes));

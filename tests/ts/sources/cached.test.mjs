@@ -91,6 +91,10 @@ const anew = {
     { headers: { 'Last-Modified': monday } },
     { headers: { 'Last-Modified': tuesday }, ...two },
   ],
+  'has another version with another weak ETag': [
+    { headers: { ETag: 'W/"a"', 'Last-Modified': monday } },
+    { headers: { ETag: 'W/"b"', 'Last-Modified': monday }, ...two },
+  ],
   'has another version of another length': [{ headers: { 'Last-Modified': monday } }, { bytes: short }],
   'has another version that is shorter than what is stored': [{}, { headers: { ETag: '"b"' }, bytes: short }],
 };
@@ -146,6 +150,10 @@ test('so does one whose onProgress throws', async (t) => {
 const changed = {
   'another ETag': [{}, { headers: { ETag: '"b"' } }],
   'another Last-Modified': [{ headers: { 'Last-Modified': monday } }, { headers: { 'Last-Modified': tuesday } }],
+  'another weak ETag and the same Last-Modified': [
+    { headers: { ETag: 'W/"a"', 'Last-Modified': monday } },
+    { headers: { ETag: 'W/"b"', 'Last-Modified': monday } },
+  ],
   'neither ETag nor Last-Modified': [{ headers: {} }, {}],
   'another ETag, from a server that refuses HEAD': [{ noHead: 405 }, { headers: { ETag: '"b"' } }],
   'another ETag, from a server without HEAD': [{ noHead: 501 }, { headers: { ETag: '"b"' } }],

@@ -36,8 +36,8 @@ export async function opened(source, version, options = {}) {
 
 /**
  * A server whose `state` may be changed: { bytes, headers, cut: bytes after which it ends connections, whole: whether it
- * ignores ranges, status: of all answers, gone: whether it answers nobody, noHead: status of answers to HEAD }. `requests` has
- * method and range of each.
+ * ignores ranges, status: of all answers, gone: whether it answers nobody, noHead: status of answers to HEAD, send: what
+ * answers in place of sendRange }. `requests` has method and range of each.
  */
 export async function changeable(t, given = {}) {
   const state = { bytes, headers: { ETag: '"a"' }, ...given };
@@ -49,7 +49,8 @@ export async function changeable(t, given = {}) {
     if (status !== undefined) return response.writeHead(status).end();
     if (state.gone) return response.destroy();
     for (const [name, value] of Object.entries(state.headers)) response.setHeader(name, value);
-    const send = (body) => (whole ? sendWhole(response, body) : sendRange(request, response, body));
+    const { send: sendPart = sendRange } = state;
+    const send = (body) => (whole ? sendWhole(response, body) : sendPart(request, response, body));
     if (cut === undefined || request.method === 'HEAD') return send(state.bytes);
     // The rest never comes.
     const from = whole ? 0 : Number(/\d+/.exec(request.headers.range)[0]);
