@@ -67,12 +67,12 @@ export async function unlessAborted(before: Promise<unknown>, signal: AbortSigna
 /** Maximum bytes of a piece of a local file. */
 export const pieceBytes = 2 ** 20;
 
-/** The message of an error, with the code of its cause for messages such as "fetch failed". */
+/** The message of an error, with the code or else the message of its cause for messages such as "fetch failed". */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return `${error.message}${code}`;
+  const { message, cause } = error as { message: string; cause?: { code?: unknown; message?: unknown } | null };
+  const why = cause?.code || cause?.message;
+  return why ? `${message} (${String(why)})` : message;
 }
 
 /** An address or path for errors: without user, password, query and fragment, which may be secret. */

@@ -145,6 +145,14 @@ test('a text that looks like an address and is none is refused', async () => {
   }
 });
 
+test('a port that fetch() refuses is told', async () => {
+  await refusedAs(
+    openSafetensors(rw, 'http://127.0.0.1:1/m'),
+    { file: 'http://127.0.0.1:1/m' },
+    /failed \(bad port\)$/,
+  );
+});
+
 test('the given fetch is used, with the signal', async () => {
   const calls = [];
   const fetch = async (url, init) => {
@@ -286,6 +294,14 @@ const atOpening = {
   'a range in parts': [
     (request, response) => sendRange(request, response, bytes, { 'Content-Type': 'multipart/byteranges; boundary=x' }),
     /more bytes than it was asked for/,
+  ],
+  'a redirect to itself': [
+    (request, response) => response.writeHead(302, { Location: request.url }).end(),
+    /cannot be fetched: fetch failed \(redirect count exceeded\)$/,
+  ],
+  'a redirect to a path': [
+    (_, response) => response.writeHead(302, { Location: 'file:///m' }).end(),
+    /cannot be fetched: fetch failed \(.*scheme/,
   ],
   'a file shorter than its header says': [
     (_, response) => sendWhole(response, bytes.subarray(0, -1)),
