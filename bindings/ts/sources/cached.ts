@@ -26,7 +26,7 @@ export interface StoredFile {
   readonly bytes: number;
   /** Whether these are all; otherwise the download broke off, or goes on now. */
   readonly complete: boolean;
-  /** Its ETag, or its Last-Modified and length; undefined if the server sends neither. */
+  /** Its ETag, with Last-Modified and length where it is weak or missing; undefined if the server sends neither. */
   readonly validator: string | undefined;
   /** When it was opened last. */
   readonly lastUsed: Date;

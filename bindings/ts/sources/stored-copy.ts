@@ -7,7 +7,7 @@ import type { Store } from './store.js';
 
 /** How a file is told from other versions of it. */
 export interface Version {
-  /** Its ETag, or its Last-Modified and length; undefined for a server that sends neither. */
+  /** Its ETag, with Last-Modified and length where it is weak or missing; undefined for a server that sends neither. */
   readonly validator?: string | undefined;
   /** In bytes, if the server says it. */
   readonly size?: number | undefined;
