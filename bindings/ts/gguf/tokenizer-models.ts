@@ -40,18 +40,41 @@ function storedMerges(metadata: Metadata): Merges {
   });
 }
 
+interface Beginning {
+  readonly text: string;
+  readonly shorter: Beginning | undefined;
+}
+
+// For each text the others that it begins with, longest first. Sorted, they are among those that the text before begins
+// with: the time is that of sorting, where trying every length would take the square of a text's length.
+function beginnings(texts: readonly string[]): ReadonlyMap<string, Beginning | undefined> {
+  const found = new Map<string, Beginning | undefined>();
+  let last: Beginning | undefined;
+  for (const text of [...texts].sort()) {
+    while (last && !text.startsWith(last.text)) last = last.shorter;
+    found.set(text, last);
+    last = { text, shorter: last };
+  }
+  return found;
+}
+
 // SentencePiece merges the two neighbors that make the token of the highest score. A tokenizer.json has a list of merges
 // instead: every way to make every token, the best token first, and of one token the longest left part first.
 function scoredMerges({ metadata, tokens }: Vocabulary): Merges {
   const scores = metadata.perToken(scoresKey, tokens.length);
-  const known = new Set(tokens);
   const merges: [left: string, right: string][] = [];
   const byScore = tokens.map((_, id) => id).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+  const reversed = tokens.map((token) => [...token].reverse().join(''));
+  const [lefts, rights] = [beginnings(tokens), beginnings(reversed)];
   for (const id of byScore) {
     const token = tokens[id] ?? '';
-    for (let end = token.length - 1; end > 0; --end) {
-      const [left, right] = [token.slice(0, end), token.slice(end)];
-      if (known.has(left) && known.has(right)) merges.push([left, right]);
+    const ends = new Set<number>();
+    for (let right = rights.get(reversed[id] ?? ''); right; right = right.shorter) {
+      ends.add(token.length - right.text.length);
+    }
+    for (let left = lefts.get(token); left; left = left.shorter) {
+      const end = left.text.length;
+      if (ends.has(end)) merges.push([left.text, token.slice(end)]);
     }
   }
   return merges;

@@ -105,6 +105,53 @@ test('so it does without a space before the text, and where the list of merges i
   assertBestMerges(metadataOf('llama', sentencePiece(), {}, { entries }), '', plainTexts);
 });
 
+const scored = (tokens, scores) => ({
+  metadata: new Map([
+    ['tokenizer.ggml.model', 'llama'],
+    ['tokenizer.ggml.tokens', tokens],
+    ['tokenizer.ggml.scores', scores],
+  ]),
+});
+const mergesOf = (file) => tokenizerFromGguf(file).tokenizerJson.model.merges;
+
+test('the merges are all ways to make all tokens, by the score of the token and the length of the left part', () => {
+  let seed = 1;
+  const random = (count) => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return (seed >>> 8) % count;
+  };
+  const symbols = ['a', 'b', '\u2581', '\u00e9', '\u{1f600}', '\u{1f601}', '\ue000', '\u4e2d'];
+  for (let i = 0; i < 200; ++i) {
+    const word = () => Array.from({ length: 1 + random(7) }, () => symbols[random(1 + (i % 8))]).join('');
+    const tokens = [...new Set(['<unk>', '<s>', '</s>', ...Array.from({ length: 100 }, word)])];
+    const scores = Float32Array.from(tokens, () => -random(10));
+    const ways = tokens.flatMap((token, id) =>
+      Array.from({ length: token.length - 1 }, (_, at) => [token.slice(0, at + 1), token.slice(at + 1)])
+        .filter((pair) => pair.every((part) => tokens.includes(part)))
+        .map((pair) => ({ pair, id })),
+    );
+    ways.sort((a, b) => scores[b.id] - scores[a.id] || a.id - b.id || b.pair[0].length - a.pair[0].length);
+    assert.deepEqual(
+      mergesOf(scored(tokens, scores)),
+      ways.map(({ pair }) => pair),
+    );
+  }
+});
+
+test('long tokens are not cut at every character', (t) => {
+  const long = 'x'.repeat(15000);
+  const tokens = ['<unk>', '<s>', '</s>', 'x', 'y', long, `${long}y`, `y${long}`];
+  const slices = t.mock.method(String.prototype, 'slice');
+  const merges = mergesOf(scored(tokens, new Float32Array(tokens.length)));
+  const count = slices.mock.callCount();
+  slices.mock.restore();
+  assert.deepEqual(merges, [
+    [long, 'y'],
+    ['y', long],
+  ]);
+  assert.ok(count < 100, `${count} slices`);
+});
+
 const llamaNormalizers = [
   { type: 'Prepend', prepend: '\u2581' },
   { type: 'Replace', pattern: { String: ' ' }, content: '\u2581' },
