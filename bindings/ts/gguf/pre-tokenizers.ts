@@ -55,7 +55,12 @@ function rows(): readonly (readonly [names: string, PreTokenizer])[] {
     ['gpt-4o llama4 kanana2 talkie minimax-m2', { patterns: [o200k] }],
     ['granite-embed-multi-97m', { patterns: [o200k], ignoreMerges: true }],
     ['minicpm5', { patterns: ['\\p{N}{1,3}', words('+')], ignoreMerges: true }],
-    ['tiny_aya cohere2moe', { patterns: ['\\d{1,3}(?=(?:\\d{3})*\\b)', o200k] }],
+    // Three digits at a time from the end of a number, as by \d{1,3}(?=(?:\d{3})*\b), whose time is the square of the
+    // number's length: numbers first, then the digits of each; what is more than a number is taken whole.
+    [
+      'tiny_aya cohere2moe',
+      { patterns: ['(?<!\\d)\\d+\\b', '^\\d*\\D[\\s\\S]*|^\\d{1,2}(?=(?:\\d{3})+$)|\\d{3}', o200k] },
+    ],
     ['tekken', { patterns: [cases('')], ignoreMerges: true, addBos: true }],
     [
       'deepseek-v3 hunyuan-dense joyai-llm hy_v4',

@@ -1,6 +1,7 @@
 // BPE over bytes: how texts are split before it, by each name of tokenizer.ggml.pre.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Tokenizer } from '@huggingface/tokenizers';
 import {
   assertSame,
   byteLevel,
@@ -31,6 +32,7 @@ const published = {
   stablelm2: [splits(split(llama3.replace('{1,3}', '')), bytes(false))],
   'gpt-4o': [splits(split(o200k, 'Removed', true), bytes(false))],
   tekken: [splits(split(tekken), bytes(false)), { ignore_merges: true }],
+  tiny_aya: [splits(split('\\d{1,3}(?=(?:\\d{3})*\\b)'), split(o200k), bytes(false))],
   minicpm5: [splits(split('\\p{N}{1,3}'), split(llama3.replace('{1,3}', '+')), bytes(false)), { ignore_merges: true }],
   'deepseek-v3': [
     splits(
@@ -93,6 +95,32 @@ for (const [pre, [text, expected]] of Object.entries(pieces)) {
     assert.equal(tokenizer.pre_tokenizer.pre_tokenize(text).join('|'), expected);
   });
 }
+
+const pieceList = (tokenizer, text) => tokenizer.pre_tokenizer.pre_tokenize(text);
+
+test('tiny_aya splits numbers beside all else as its tokenizer.json does', () => {
+  const original = new Tokenizer(byteLevel(...published.tiny_aya), {});
+  const tokenizer = made(ofBytes({ 'tokenizer.ggml.pre': 'tiny_aya', 'tokenizer.ggml.add_bos_token': false }));
+  const symbols = [...'1234567890aZ_ .-\n', ...'\u00e9\u0663\uff14\u00b2\u4e2d\u0301\u2028\u{1f600}\u{1d7d8}'];
+  let seed = 1;
+  const random = (count) => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return (seed >>> 8) % count;
+  };
+  for (let i = 0; i < 5000; ++i) {
+    const kinds = i % 2 === 0 ? symbols.length : 13;
+    const text = Array.from({ length: 1 + random(16) }, () => symbols[random(kinds)]).join('');
+    assert.deepEqual(pieceList(tokenizer, text), pieceList(original, text), JSON.stringify(text));
+  }
+});
+
+// A time of the square of the length would be hours.
+test('tiny_aya splits a million digits', () => {
+  const tokenizer = made(ofBytes({ 'tokenizer.ggml.pre': 'tiny_aya', 'tokenizer.ggml.add_bos_token': false }));
+  const digits = '1'.repeat(999999);
+  assert.equal(pieceList(tokenizer, digits).length, 333333);
+  assert.equal(pieceList(tokenizer, `${digits}x`).length, 333334);
+});
 
 test('a word that is a token is one where merges are ignored', () => {
   const stored = byteLevel(null);
