@@ -15,6 +15,7 @@ import {
   type SamplingOptions,
   samplingFields,
 } from '../sampling/sampling.js';
+import { unlessAborted } from '../sources/source.js';
 import { readKeys, readOptions } from '../sources/tensor-file.js';
 import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds, slice } from './ids.js';
@@ -217,6 +218,15 @@ function unchanged(cache: ModelKvCache, changes: number): void {
   if (changes !== cache.changes) throw new StateError(`${where}: others changed its cache`);
 }
 
+// Whether the instance is neither disposed of nor lost.
+function isOpen(heap: Heap): boolean {
+  try {
+    return heap.call(() => true);
+  } catch {
+    return false;
+  }
+}
+
 /** A text that is being continued. */
 interface Row {
   readonly row: number;
@@ -292,7 +302,7 @@ async function* tokensOf(
       // What a callback throws leaves the cache without this step, of which no token is given then.
       if (stopAfter) {
         for (const { row } of chosen) {
-          const ends: unknown = await stopAfter([...row.tokens], row.row);
+          const ends: unknown = await unlessAborted(stopAfter([...row.tokens], row.row), signal);
           if (typeof ends !== 'boolean') {
             const expected = 'true or false, from a function of this thread';
             throw new ArgumentTypeError(where, 'stopAfter()', ends, expected);
@@ -306,7 +316,8 @@ async function* tokensOf(
     }
   } finally {
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
-    const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.changes === changes;
+    const whole = !cache.disposed && !model.disposed && isOpen(model.heap);
+    const kept = cache === work.cache && whole && cache.changes === changes;
     const even = first + Math.min(...rows.map(({ tokens }) => tokens.length));
     try {
       if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });

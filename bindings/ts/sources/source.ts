@@ -55,13 +55,13 @@ export function link(signal: AbortSignal | undefined, controller: Pick<AbortCont
   return () => signal?.removeEventListener('abort', stop);
 }
 
-/** Waits for what is before, or rejects with the signal's reason. */
-export async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+/** What a promise gives, or rejects with the signal's reason. */
+export function unlessAborted<T>(before: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   let unlink = () => {};
   const aborted = new Promise<never>((_, abort) => {
     unlink = link(signal, { abort });
   });
-  await Promise.race([before, aborted]).finally(unlink);
+  return Promise.race([before, aborted]).finally(unlink);
 }
 
 /** Maximum bytes of a piece of a local file. */

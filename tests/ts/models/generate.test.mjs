@@ -546,6 +546,21 @@ await onEachBuild(async (rw) => {
     await assert.rejects(tokensOf(llama3.generate(prompt, { stopAfter: thrower })), (error) => error === reason);
   });
 
+  test('an abort while stopAfter waits ends the work, and the token that nobody was given is not kept', async () => {
+    const cache = llama3.kvCache();
+    const controller = new AbortController();
+    const reason = new Error('mine');
+    const stopAfter = () => {
+      setImmediate(() => controller.abort(reason));
+      return new Promise(() => {});
+    };
+    const generated = llama3.generate(prompt, { ...lively, cache, stopAfter, signal: controller.signal });
+    await assert.rejects(generated.next(), (error) => error === reason);
+    assert.equal(cache.length, prompt.length);
+    assert.equal((await generated.next()).done, true);
+    cache.dispose();
+  });
+
   test('logit biases ban tokens and ask for others', async () => {
     const banned = await tokensOf(llama3.generate(prompt, { temperature: 0, maxTokens: 8 }));
     const logitBias = new Map(banned.map((id) => [id, -Infinity]));

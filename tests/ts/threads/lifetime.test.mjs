@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { loadModel } from 'ropewalk/models';
 import { load } from 'ropewalk/threads';
+import { safetensorsOf } from '../../models/tiny/files.mjs';
+import { tinyModel } from '../../models/tiny/models.mjs';
 import { enableRelaxed } from '../../vectors/builds.mjs';
 import { run } from '../support/node.mjs';
 
@@ -41,6 +44,24 @@ test('dispose() ends the workers', options, async () => {
     assert.throws(use, { name: 'StateError', message: /^this instance was disposed of; / });
   }
   tensor.dispose();
+});
+
+test('a loop over generated tokens is left after dispose() as before it', options, async () => {
+  const made = tinyModel('llama3');
+  const rw = await load({ threads: 2 });
+  const model = await loadModel(rw, { config: made.config, weights: new Uint8Array(safetensorsOf(made)) });
+  const cache = model.kvCache({ capacity: 8 });
+  let count = 0;
+  for await (const { position } of model.generate([1, 2], { cache, seed: 1 })) {
+    count = position;
+    rw.dispose();
+    break;
+  }
+  assert.equal(count, 2);
+  assert.throws(() => model.generate([1], { cache }), {
+    name: 'StateError',
+    message: /^this instance was disposed of; /,
+  });
 });
 
 test('Node exits by itself while threads sleep, and while they look for work', options, async () => {
