@@ -276,9 +276,10 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     }
 
     const first = target.pointer + 4 * offset;
-    // Checked for every piece: the target may have been disposed of in between.
+    // Checked for every piece: the target or the instance may have been disposed of in between.
     const address = () => {
       target.usableIn(this.#heap, where, 'target');
+      this.#heap.call(Boolean);
       return first;
     };
     const asked: Part<Dtype> = { where, name, entry, start, end, ...read };

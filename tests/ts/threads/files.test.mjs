@@ -20,6 +20,17 @@ function refuseShared(t) {
 
 const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
 
+test('reads into the memory of an instance that is disposed of are refused', options, async () => {
+  const rw = await load({ threads: 2 });
+  const half = { dtype: 'F16', shape: [4], data: new Uint16Array(4) };
+  const file = await openSafetensors(rw, writeSafetensors({ w, half }));
+  const target = rw.tensor([4]);
+  const begun = ['w', 'half'].map((name) => file.readInto(name, target));
+  rw.dispose();
+  const error = { name: 'StateError', message: /^this instance was disposed of; / };
+  for (const read of [...begun, file.readInto('w', target)]) await assert.rejects(read, error);
+});
+
 test('names and texts of files are read from shared memory', options, async (t) => {
   refuseShared(t);
   const rw = await load({ threads: 2 });
