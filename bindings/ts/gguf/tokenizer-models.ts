@@ -74,7 +74,7 @@ function scoredMerges({ metadata, tokens }: Vocabulary): Merges {
     }
     for (let left = lefts.get(token); left; left = left.shorter) {
       const end = left.text.length;
-      if (ends.has(end)) merges.push([left.text, token.slice(end)]);
+      if (ends.has(end) && end > 0 && end < token.length) merges.push([left.text, token.slice(end)]);
     }
   }
   return merges;

@@ -205,7 +205,7 @@ function headsOf(
 }
 
 /** @internal */
-export const movedUp = "does not go with window positions 'rebased', which count anew";
+export const movedUp = "does not go with 'rebased' positions";
 
 /**
  * Positions of the tokens; undefined: one by one.

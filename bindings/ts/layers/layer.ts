@@ -71,7 +71,7 @@ export abstract class Layer extends Handle {
     const { dims, position, scores } = this.#pass;
     const where = `${this.#kind}.kvCache`;
     this.alive(where);
-    if (scores.turnValues) throw new StateError(`${where}: a layer with turnValues takes no cache`);
+    if (scores.turnValues) throw new StateError(`${where} is not for layers with turnValues`);
     return layerCache(this.heap, where, dims, position, options);
   }
 
