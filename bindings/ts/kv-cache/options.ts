@@ -205,7 +205,7 @@ function headsOf(
 }
 
 /** @internal */
-export const movedUp = "does not go with 'rebased' positions";
+export const movedUp = "is not for 'rebased' positions";
 
 /**
  * Positions of the tokens; undefined: one by one.
