@@ -158,9 +158,7 @@ export function checkWork(model: Stepper, input: unknown, options: GenerateOptio
   if (cache !== undefined && given.storage !== undefined) {
     throw new ArgumentRangeError(where, 'storage', storage, 'is an option of the cache, which is given');
   }
-  if (stopAfter !== undefined && typeof stopAfter !== 'function') {
-    throw new ArgumentTypeError(where, 'stopAfter', stopAfter, 'a function');
-  }
+  check.functionIfAny(where, 'stopAfter', stopAfter);
   const stops = typeof given.stop === 'number' ? [given.stop] : (given.stop ?? []);
   const seed = given.seed === undefined ? Math.floor(Math.random() * 2 ** 53) : checkSeed(where, given.seed);
   const largest = largestChunk(cache);
@@ -221,7 +219,7 @@ function unchanged(cache: ModelKvCache, changes: number): void {
 // Whether the instance is neither disposed of nor lost.
 function isOpen(heap: Heap): boolean {
   try {
-    return heap.call(() => true);
+    return heap.call(Boolean);
   } catch {
     return false;
   }
@@ -316,8 +314,8 @@ async function* tokensOf(
     }
   } finally {
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
-    const whole = !cache.disposed && !model.disposed && isOpen(model.heap);
-    const kept = cache === work.cache && whole && cache.changes === changes;
+    const kept =
+      cache === work.cache && !cache.disposed && !model.disposed && isOpen(model.heap) && cache.changes === changes;
     const even = first + Math.min(...rows.map(({ tokens }) => tokens.length));
     try {
       if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });

@@ -58,6 +58,10 @@ export function boolean(where: string, name: string, value: unknown): boolean {
   return value;
 }
 
+export function functionIfAny(where: string, name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw new ArgumentTypeError(where, name, value, 'a function');
+}
+
 /** The numbers of an enum E of the core that has the names N, not one more or less. */
 export type Choices<N extends string, E extends Readonly<Record<N, number>>> = [keyof E] extends [N]
   ? Readonly<Record<N, number>>

@@ -1,4 +1,5 @@
 // Opens the sources of a file and of those that belong to it; a failure closes all of them.
+import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type FileSource, openSource } from './open-source.js';
@@ -37,11 +38,7 @@ export class Opening {
   /** `finder` is the caller's function that gives the sources of further files, by the name of its option. */
   constructor(heap: Heap, where: string, Failure: FailureOf, options: OpenOptions, finder: Record<string, unknown>) {
     const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
-    for (const [name, value] of Object.entries({ fetch, ...finder })) {
-      if (value !== undefined && typeof value !== 'function') {
-        throw new ArgumentTypeError(where, name, value, 'a function');
-      }
-    }
+    for (const [name, value] of Object.entries({ fetch, ...finder })) check.functionIfAny(where, name, value);
     this.heap = heap;
     this.where = where;
     this.read = readOptions(where, options);

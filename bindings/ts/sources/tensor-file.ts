@@ -120,9 +120,7 @@ export function readOptions(where: string, options: ReadOptions): ReadOptions {
   if (signal !== undefined && !isA('AbortSignal', signal, 'aborted', 'throwIfAborted')) {
     throw new ArgumentTypeError(where, 'signal', signal, 'an AbortSignal');
   }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw new ArgumentTypeError(where, 'onProgress', onProgress, 'a function');
-  }
+  check.functionIfAny(where, 'onProgress', onProgress);
   return { ...(signal !== undefined && { signal }), ...(onProgress !== undefined && { onProgress }) };
 }
 
