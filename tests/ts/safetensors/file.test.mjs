@@ -182,6 +182,14 @@ test('pieces are small, in order, and told in bytes of the tensor', async (t) =>
   assert.deepEqual(opened, [{ loaded: header, total: header, name: path }]);
 });
 
+test('a tensor has at most 64 dimensions', async () => {
+  const ones = (rank) => ({ dtype: 'U8', shape: new Array(rank).fill(1), data: Uint8Array.of(5) });
+  const file = await open(writeSafetensors({ w: ones(64) }));
+  assert.equal(file.info('w').shape.length, 64);
+  const error = { name: 'SafetensorsError', tensor: 'w', message: /has 65 dimensions; expected at most 64$/ };
+  await assert.rejects(open(writeSafetensors({ w: ones(65) })), error);
+});
+
 test('a read that is aborted rejects with the reason and leaves nothing', async (t) => {
   const reason = new Error('enough');
   for (const source of [bytes, new Blob([bytes]), pathOf(t, bytes)]) {
