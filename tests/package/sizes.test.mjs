@@ -17,12 +17,12 @@ import { paths, projectFile, size, target } from './packed.mjs';
 const budgets = {
   tarball: { most: 1055, goal: 400 },
   'default entry, one plan': { most: 184, goal: 165 },
-  'external entry, one plan, without the wasm': { most: 55, goal: 40 },
+  'external entry, one plan, without the wasm': { most: 55.1, goal: 40 },
   'core.wasm': { most: 115.5, goal: 100 },
   'core-relaxed.wasm': { most: 117.4, goal: 100 },
   'ropewalk.global.js': { most: 260.5 },
-  'models on top of the default entry': { most: 31, goal: 25 },
-  'models with encoders, GGUF files and all families': { most: 59 },
+  'models on top of the default entry': { most: 31.2, goal: 25 },
+  'models with encoders, GGUF files and all families': { most: 59.2 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
   'beams, on top of that': { most: 1.5 },
 };

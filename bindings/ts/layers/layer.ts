@@ -68,7 +68,7 @@ export abstract class Layer extends Handle {
    * for (const chunk of chunks) layer.forward(chunk, { cache });
    */
   kvCache(options: LayerCacheOptions = {}): KvCache {
-    const { dims, position, scores } = this.#pass;
+    const { dims, scores, position } = this.#pass;
     const where = `${this.#kind}.kvCache`;
     this.alive(where);
     if (scores.turnValues) throw new StateError(`${where} is not for layers with turnValues`);
