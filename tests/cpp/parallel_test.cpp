@@ -75,8 +75,8 @@ TEST_CASE("A share is large enough to be worth a thread, however large the work 
           "[parallel]") {
   CHECK(grainOf(size_t{1}) == kShareWork);
   CHECK(grainOf(size_t{0}) == kShareWork);
-  CHECK(grainOf(kShareWork / 4, 2) == 2);
-  CHECK(grainOf(3, kShareWork) == 1);
+  CHECK(grainOf(kShareWork / 4, size_t{2}) == 2);
+  CHECK(grainOf(size_t{3}, kShareWork) == 1);
   constexpr size_t kRoot = size_t{1} << (sizeof(size_t) * 4);  // whose square is 0 in size_t
   CHECK(grainOf(kRoot, kRoot) == 1);
   CHECK(grainOf(kRoot, kRoot, kRoot, kRoot) == 1);
