@@ -22,8 +22,8 @@ enum class Pairing : int {
   kHalf = 1          // (j, j + rotary_dim / 2)
 };
 
-// xPos: queries shrink and keys grow with the position, pair j by zeta_j^(+-(position - center) / scale_base),
-// zeta_j = (2 j + 0.4 d) / 1.4 d. Positions reach 66 scale_base from the centre. Sun et al.,
+// xPos: queries shrink and keys grow with the position, pair j by zeta_j^(+-(position - center) /
+// scale_base), zeta_j = (2 j + 0.4 d) / 1.4 d. Positions reach 66 scale_base from the centre. Sun et al.,
 // arXiv:2212.10554. The centre is fixed here, so that cached keys fit later queries.
 struct XPosOptions {
   double scale_base = 0;  // 0: off; 512 is usual
