@@ -20,7 +20,7 @@ import {
   checkCache,
   formOf,
   type KvCacheOptions,
-  movedUp,
+  notRebased,
   type OpenCache,
 } from './options.js';
 
@@ -280,7 +280,7 @@ export class KvCache extends Handle {
     if (at !== undefined) {
       check.position(where, 'at', at);
       const problem = this.#form.rebased
-        ? movedUp
+        ? notRebased
         : core.length > 0 && at < core.nextPosition
           ? `is ${at}; expected at least ${core.nextPosition}`
           : undefined;

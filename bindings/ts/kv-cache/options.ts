@@ -205,7 +205,7 @@ function headsOf(
 }
 
 /** @internal */
-export const movedUp = "is not for 'rebased' positions";
+export const notRebased = "is not for 'rebased' positions";
 
 /**
  * Positions of the tokens; undefined: one by one.
@@ -217,7 +217,7 @@ export function positionsOf(where: string, cache: OpenCache, options: PositionOp
   const name = options.positions === undefined ? 'offset' : 'positions';
   const { values, offset } = checkedPositions(where, options, 1, tokens, axes);
   if (form.rebased) {
-    throw new ArgumentRangeError(where, name, options[name], movedUp);
+    throw new ArgumentRangeError(where, name, options[name], notRebased);
   }
   const list = values ?? Float64Array.from({ length: axes * tokens }, (_, i) => offset + (i % tokens));
   if (axes > 1) return list;
