@@ -23,7 +23,8 @@ export class Random {
   /** A uniform number of 32 bits. */
   bits(): number {
     const s = this.#state;
-    const [a = 0, b = 0, c = 0, d = 0] = s;
+    // By index: an array pattern would iterate.
+    const [a, b, c, d] = [s[0] as number, s[1] as number, s[2] as number, s[3] as number];
     const x = Math.imul(b, 5);
     const result = Math.imul((x << 7) | (x >>> 25), 9) >>> 0;
     const [third, fourth] = [c ^ a, d ^ b];

@@ -138,26 +138,32 @@ export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
   const table = () => Float64Array.from({ length: vocab * vocab }, () => 2 * ofTables.normal());
   const [near, far] = [table(), table()];
   const shares = new Float64Array(vocab);
-  // The shares of each id after these, times their sum, which it gives.
-  const weigh = (second: number, fourth: number): number => {
+  // The shares of each id after these, times their sum, which it gives with the entropy of the next id.
+  const weigh = (second: number, fourth: number) => {
     let largest = -Infinity;
     for (let v = 0; v < vocab; ++v) {
       const logit = (near[second * vocab + v] as number) + (far[fourth * vocab + v] as number);
       shares[v] = logit;
       largest = Math.max(largest, logit);
     }
-    let sum = 0;
-    for (let v = 0; v < vocab; ++v) sum += shares[v] = expOfNegative((shares[v] as number) - largest);
-    return sum;
+    let [sum, weighted] = [0, 0];
+    for (let v = 0; v < vocab; ++v) {
+      const logit = (shares[v] as number) - largest;
+      const share = expOfNegative(logit);
+      shares[v] = share;
+      sum += share;
+      weighted += share * logit;
+    }
+    return { sum, entropy: Math.log(sum) - weighted / sum };
   };
-  const speak = (ids: Int32Array, from: Random, heed: (sum: number) => void = () => {}) => {
+  const speak = (ids: Int32Array, from: Random, heed: (entropy: number) => void = () => {}) => {
     for (let t = 0; t < ids.length; ++t) {
       if (t < 4) {
         ids[t] = from.below(vocab);
         continue;
       }
-      const sum = weigh(ids[t - 2] as number, ids[t - 4] as number);
-      heed(sum);
+      const { sum, entropy } = weigh(ids[t - 2] as number, ids[t - 4] as number);
+      heed(entropy);
       let [left, v] = [from.share() * sum, 0];
       for (; v < vocab - 1 && left >= (shares[v] as number); ++v) left -= shares[v] as number;
       ids[t] = v;
@@ -166,8 +172,8 @@ export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
   let [entropy, count] = [0, 0];
   const ofSamples = new Random(seed, 3);
   while (count < sampled) {
-    speak(new Int32Array(tokens), ofSamples, (sum) => {
-      for (const share of shares) if (share > 0) entropy -= (share / sum) * Math.log(share / sum);
+    speak(new Int32Array(tokens), ofSamples, (each) => {
+      entropy += each;
       ++count;
     });
   }
