@@ -21,7 +21,11 @@ export interface CharactersTask extends Task {
   readonly characters: readonly string[];
   /** The ids of a text. */
   encode(text: string): OwnIntegers;
-  /** The text of ids. */
+  /**
+   * The text of ids.
+   *
+   * @throws ArgumentRangeError for an id that no character has.
+   */
   decode(ids: ArrayLike<number>): string;
 }
 
@@ -82,8 +86,10 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
     aimAtNext(sequence, 0);
   });
   const decode = (ids: ArrayLike<number>) => {
-    const list = check.positions(`${where}.decode`, 'ids', check.read(ids));
-    return Array.from(list, (id) => characters[id] ?? other).join('');
+    const own = `${where}.decode`;
+    const most = characters.length - 1;
+    const list = check.positions(own, 'ids', check.read(ids));
+    return Array.from(list, (id, i) => characters[check.integer(own, `ids[${i}]`, id, 0, most)]).join('');
   };
   return { ...task, characters, encode, decode };
 }

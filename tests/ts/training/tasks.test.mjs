@@ -199,6 +199,9 @@ test('charactersTask has the characters of the text, and pieces of the part that
     message: /text has "\u{1f600}" at place 1/u,
   });
   assert.throws(() => task.encode(5), { name: 'ArgumentTypeError' });
+  for (const id of [-1, task.vocab]) {
+    assert.throws(() => task.decode([0, id]), { name: 'ArgumentRangeError', argument: 'ids[1]', value: id });
+  }
   assert.throws(() => charactersTask('short'), { argument: 'text' });
   assert.throws(() => charactersTask(7), { name: 'ArgumentTypeError', argument: 'text' });
   for (const each of [
