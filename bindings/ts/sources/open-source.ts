@@ -29,7 +29,8 @@ export async function openSource(
   if (isA('Blob', value, 'size')) return blobSource(value);
   const bytes = bytesGiven(value);
   if (bytes !== undefined) return memorySource(bytes);
-  throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
+  const expected = 'an address, a path, a Blob, or an ArrayBuffer or a Uint8Array that is not detached';
+  throw new ArgumentTypeError(where, name, value, expected);
 }
 
 // A single letter before a colon is a drive, not a scheme.

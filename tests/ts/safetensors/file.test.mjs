@@ -296,6 +296,9 @@ test('a file that is cut, changed or gone after it was opened is refused by name
   const memory = await open(view);
   detached(view);
   await assert.rejects(memory.tensor('w'), { name: 'SafetensorsError', tensor: 'w', message: /detached/ });
+  for (const gone of [view, view.buffer]) {
+    await assert.rejects(open(gone), { name: 'ArgumentTypeError', argument: 'source', message: /is not detached/ });
+  }
 });
 
 test('a File is called by its name', { skip: typeof File === 'undefined' && 'no File here' }, async () => {
