@@ -6,7 +6,7 @@ import { browsers, figureOf, isWhole, launchBoth, serve, until } from './site.mj
 
 let both;
 before(async () => {
-  both = await launchBoth();
+  both = await launchBoth({ inWhole: true });
 });
 after(() => both?.close());
 

@@ -17,7 +17,7 @@ import {
   withBoth,
 } from './site.mjs';
 
-const { site, both, browser } = await withBoth();
+const { site, both, browser } = await withBoth({ inWhole: true });
 
 const hash = (page) => new URL(page.url()).hash;
 const map = (page) => page.locator('#figure-order-map');

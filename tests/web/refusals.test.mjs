@@ -123,7 +123,7 @@ let server;
 before(async () => {
   server = createServer(respond);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  both = await launchBoth();
+  both = await launchBoth({ inWhole: true });
 });
 after(async () => {
   await both?.close();

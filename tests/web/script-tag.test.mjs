@@ -40,7 +40,7 @@ const folder = folderWith({ after }, { 'page.html': pageWith(`src="${pathToFileU
 const { url } = await serve({ after }, respond);
 let both;
 before(async () => {
-  both = await launchBoth();
+  both = await launchBoth({ inWhole: true });
 });
 after(() => both?.close());
 

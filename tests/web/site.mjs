@@ -152,7 +152,7 @@ export async function serve({
   return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, hold, releaseAll, close };
 }
 
-/** Whether tests for both browsers run in both, as readers have them (BROWSERS=all). */
+/** Whether tests for both browsers run in both, and some in the whole of Chromium (BROWSERS=all). */
 const isComplete = process.env.BROWSERS === 'all';
 
 /** The path of a browser. */
@@ -322,9 +322,12 @@ export const browsers = isComplete ? ['Chromium', 'Firefox'] : ['Chromium'];
 /**
  * Launches both browsers: `open` opens the page in one of them, with the options that both have; `newPage` gives an empty
  * page in its own context.
+ *
+ * @param inWhole with BROWSERS=all in the whole of Chromium, which takes nearly twice the processor time of its shell: for
+ *   what readers have and the shell has in its own way (motion, storage, service workers, policies).
  */
-export async function launchBoth() {
-  const chromium = await (isComplete ? launch() : launchShell());
+export async function launchBoth({ inWhole = false } = {}) {
+  const chromium = await (inWhole && isComplete ? launch() : launchShell());
   const firefox = firefoxOnDemand();
   return {
     chromium,
@@ -348,9 +351,9 @@ export async function withChromium() {
   return { site, browser };
 }
 
-/** The same with both browsers; `browser` is Chromium. */
-export async function withBoth() {
-  const [site, both] = await Promise.all([serve(), launchBoth()]);
+/** The same with both browsers, launched with these options; `browser` is Chromium. */
+export async function withBoth(options) {
+  const [site, both] = await Promise.all([serve(), launchBoth(options)]);
   after(async () => {
     await both.close();
     await site.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bring, browsers, figureOf, serve, until, withBoth } from './site.mjs';
 
-const { site, both } = await withBoth();
+const { site, both } = await withBoth({ inWhole: true });
 
 async function summaryOf(page) {
   await bring(page, 'speed');

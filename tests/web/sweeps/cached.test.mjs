@@ -96,7 +96,7 @@ const { url } = await serve({ after }, async (request, response) => {
 
 let both;
 before(async () => {
-  both = await launchBoth();
+  both = await launchBoth({ inWhole: true });
 });
 after(() => both?.close());
 
