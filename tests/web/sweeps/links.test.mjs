@@ -13,15 +13,16 @@ after(() => all?.end());
 
 for (const browser of browsers) {
   test(`links to what is not there, out of range or nonsense show what there is (${browser})`, async () => {
+    // Each for the maps of a model, and for the layers above it.
     const states = [
-      'playground.look.layer=512&playground.look.at=48&playground.look.head=256&playground.look.wish=yarn',
-      'playground.look.layer=0&playground.look.at=-3&playground.look.head=1e9&playground.look.ids=',
-      'playground.look.ids=99999999999999999999+7&playground.look.base=NaN&playground.model.tiny=elephant',
-      'playground.stack.heads=3&playground.stack.layers=99&playground.stack.window=-1&playground.stack.encoding=magic',
-      'playground.stack.words=%00%FF%F0%9F%98%80%E2%80%AE+a&playground.stack.kv=8&playground.stack.heads=1',
-      `playground.stack.words=${'x'.repeat(5000)}&playground.stack.head=200`,
-      'playground.write.temperature=-1&playground.write.topK=1e99&playground.write.length=&playground.model.seed=0',
-      '%&=&&playground.=1&playground.look=2&__proto__=1&constructor=2&playground.stack.__proto__=3',
+      'playground.look.layer=512&playground.look.at=48&playground.look.head=256&playground.look.wish=yarn' +
+        '&playground.stack.heads=3&playground.stack.layers=99&playground.stack.window=-1&playground.stack.encoding=magic',
+      'playground.stack.words=%00%FF%F0%9F%98%80%E2%80%AE+a&playground.stack.kv=8&playground.stack.heads=1' +
+        '&playground.look.layer=0&playground.look.at=-3&playground.look.head=1e9&playground.look.ids=',
+      `playground.stack.words=${'x'.repeat(5000)}&playground.stack.head=200` +
+        '&playground.look.base=NaN&playground.model.tiny=elephant&playground.look.ids=99999999999999999999+7',
+      'playground.write.temperature=-1&playground.write.topK=1e99&playground.write.length=&playground.model.seed=0' +
+        '&%&=&&playground.=1&playground.look=2&__proto__=1&constructor=2&playground.stack.__proto__=3',
     ];
     for (const state of states) {
       const { page, complaints, close } = await all.fresh(browser, state);
