@@ -72,6 +72,7 @@ export const beforeText = (html) => html.subarray(0, html.indexOf('<noscript>'))
  *   each file, as hosts do that answer other origins too.
  * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
  *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
+ * @param isKept lets browsers keep each file for ten minutes without asking again, as hosts of static files do.
  * @param isCompressed answers in gzip.
  * @param withoutText never sends what index.html has for readers without scripts, nor its end.
  */
@@ -79,6 +80,7 @@ export async function serve({
   under = '/',
   isPlain = false,
   inSteps = false,
+  isKept = false,
   isCompressed = false,
   withoutText = false,
 } = {}) {
@@ -90,7 +92,11 @@ export async function serve({
     const path = normalize(decodeURIComponent(url.pathname));
     asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
-    const headers = isPlain ? { vary: 'Origin' } : { 'content-security-policy': policy, ...isolation };
+    const kept = isKept ? { 'cache-control': 'max-age=600' } : {};
+    const headers = {
+      ...kept,
+      ...(isPlain ? { vary: 'Origin' } : { 'content-security-policy': policy, ...isolation }),
+    };
     for (const { isHere, stop } of holds) if (isHere(url)) await stop();
     if (path === '/step') {
       response.writeHead(204).end();

@@ -3,8 +3,11 @@
 const cacheName = `ropewalk ${registration.scope} ${'HASH'}`;
 const files = FILES;
 
+// Names in assets/ are of their contents. What the browser keeps of the others may be of an older build: it asks the host.
+const requests = files.map((file) => new Request(file, { cache: file.includes('/assets/') ? 'default' : 'no-cache' }));
+
 addEventListener('install', (event) => {
-  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(files)));
+  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(requests)));
 });
 
 addEventListener('activate', (event) => {
