@@ -105,6 +105,9 @@ for (const name of browsers) {
     await page.reload();
     await isWhole(page);
     await works(page);
+    await page.goto(`${site.address}index.html${hash}`);
+    await isWhole(page);
+    await works(page);
     await close();
   });
 }

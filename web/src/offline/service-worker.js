@@ -19,6 +19,8 @@ addEventListener('fetch', (event) => {
   if (event.request.method !== 'GET' || new URL(event.request.url).origin !== location.origin) return;
   // The files are the same for whoever asks, whatever the host says that they vary by.
   const how = { ignoreSearch: true, ignoreVary: true };
-  const kept = caches.open(cacheName).then((cache) => cache.match(event.request, how));
+  // The page is kept by one of its two names.
+  const address = event.request.url.replace(/index\.html(?=[?#]|$)/, '');
+  const kept = caches.open(cacheName).then((cache) => cache.match(address, how));
   event.respondWith(kept.then((answer) => answer ?? fetch(event.request)));
 });
