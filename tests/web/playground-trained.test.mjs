@@ -1,7 +1,7 @@
 // The model that comes with the page: fetched when it is asked for, it reads and writes text, and needs its positions.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isLoaded, isSeen, of, path, run, same, says, start, write } from './playground.mjs';
+import { atItem, isLoaded, isSeen, of, path, run, same, says, start, write } from './playground.mjs';
 import { until } from './site.mjs';
 
 let all;
@@ -77,6 +77,31 @@ test('the small model is fetched on demand, reads a text and writes on; other po
   await says(page, 'damage', /at least two tokens/);
   await of(page, 'model').choose('Reset');
   await until(async () => !(await page.locator(path('damage')).isVisible()), 'the end');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('what is stopped shows the text of all of its tokens', async () => {
+  const state = 'playground.model.tiny=trained&playground.look.ids=Emma+was+not+there.&playground.write.length=64';
+  const { page, complaints, close } = await all.fresh('chromium', state);
+  await isSeen(page);
+  // It is never time to show the text while more is written.
+  await page.evaluate(() => {
+    const now = performance.now();
+    performance.now = () => now;
+  });
+  const tenth = all.site.hold(atItem(10));
+  await of(page, 'write').choose('Generate');
+  await tenth.reached;
+  await of(page, 'write').choose('Stop');
+  await tenth.release();
+  await until(async () => /Stopped\.$/.test(await of(page, 'write').summary()), 'the end');
+  const shown = (selector) => page.locator(`${path('write')} ${selector}`).allTextContents();
+  const tokens = await shown('.tokens li');
+  assert.ok(tokens.length > 0);
+  const [written] = await shown('.written');
+  const rest = tokens.join('').replaceAll('␣', ' ').replaceAll('↵', '\n');
+  assert.ok(written.endsWith(rest), `${written} ends with ${rest}`);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -127,20 +127,27 @@ async function writeOn(
   const wish = wishOf(look, ready.facts);
   const begin = performance.now();
   let shownAt = begin;
-  for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
-    const [name] = await remote.names([token]);
-    if (isOver()) break;
-    own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
-    const now = performance.now();
-    own.rate = (1000 * own.written.length) / (now - begin);
-    progress(own.written.length / options.maxTokens);
-    if (now - shownAt < showEvery) continue;
-    shownAt = now;
+  const bringText = async (): Promise<void> => {
     own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
-    if (isOver()) break;
-    showAgain();
+  };
+  try {
+    for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
+      const [name] = await remote.names([token]);
+      if (isOver()) break;
+      own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+      const now = performance.now();
+      own.rate = (1000 * own.written.length) / (now - begin);
+      progress(own.written.length / options.maxTokens);
+      if (now - shownAt < showEvery) continue;
+      shownAt = now;
+      await bringText();
+      if (isOver()) break;
+      showAgain();
+    }
+  } finally {
+    // Also of what was ended; a worker that was ended has none.
+    await bringText().catch(() => undefined);
   }
-  own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
 }
 
 function writeCode(
