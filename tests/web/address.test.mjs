@@ -107,6 +107,24 @@ for (const name of browsers) {
     await close();
   });
 
+  test(`the link to a chapter, opened in a tab of its own, shows what was set (${name})`, async () => {
+    const { page, close } = await both.open(name, site.address);
+    const { map } = figures(page);
+    await page.evaluate(() => document.querySelector('#theme').click());
+    await map.choose('RoPE');
+    const hrefAfter = (event) =>
+      page.evaluate((event) => {
+        const link = document.querySelector('.contents [data-chapter=rope]');
+        if (event === 'focus') link.focus();
+        else link.dispatchEvent(new PointerEvent(event));
+        return link.hash;
+      }, event);
+    assert.match(await hrefAfter('focus'), /theme=light.*map\.encoding=rope/);
+    await map.choose('None');
+    assert.match(await hrefAfter('pointerdown'), /map\.encoding=none/);
+    await close();
+  });
+
   test(`back undoes, forward redoes; typing and sliding are one step each (${name})`, async () => {
     const { page, close } = await both.open(name, site.address);
     const { map, pair, stack } = figures(page);

@@ -96,7 +96,13 @@ export function follow(place: Place | undefined, isLink: boolean): void {
 function chapterLinks(page: PageSection, state: State, followed: () => void): HTMLElement {
   const { lang } = page.values;
   const items = chapterIds.map((id) => {
-    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, chapterOf(id).title[lang]);
+    const link = h('a', { 'data-chapter': id }, chapterOf(id).title[lang]);
+    // In a tab of its own it opens the page as it is then.
+    const aim = (): void => {
+      link.href = state.link({ at: id });
+    };
+    aim();
+    for (const type of ['pointerdown', 'focus']) link.addEventListener(type, aim);
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       // The hash is the state, not the id of an element: the browser would look for one.
