@@ -304,6 +304,31 @@ test('without a network the lab says so, and trains when there is one again', as
   await own.close();
 });
 
+test('a training that failed halfway does not offer to go on: it begins anew', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  await until(async () => (await buttonOf(page, 0)) === 'Go on', 'the end of the step');
+  // As where a message cannot be sent.
+  await page.evaluate(() => {
+    const { prototype } = Worker;
+    const { postMessage } = prototype;
+    prototype.postMessage = () => {
+      prototype.postMessage = postMessage;
+      throw new Error('no memory');
+    };
+  });
+  await order.choose('5 steps');
+  const said = () => page.evaluate(() => document.querySelector('.run [role=status]').textContent);
+  await until(async () => /ended early/.test(await said()), 'the failure');
+  assert.equal(await buttonOf(page, 0), 'Train');
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  assert.equal(await said(), '');
+  await close();
+});
+
 test('the recorded curves are those that the command records', async () => {
   const file = new URL('../../web/src/recorded/lab.json', import.meta.url);
   const recorded = JSON.parse(await readFile(file, 'utf8'));

@@ -23,15 +23,17 @@ function runControl<I, L>(
   const toggle = button('', () => (session.isRunning ? session.pause() : session.start(input())));
   const step = button(texts.step(print(session.every)), () => session.step(input()), 'button quiet');
   const over = button(texts.over, () => session.reset(), 'button quiet');
-  const bar = h('progress', { max: session.total - 1, value: 0, 'aria-label': texts.progress });
+  const bar = h('progress', { max: session.total - 1, 'aria-label': texts.progress });
   const said = h('span', { role: 'status' });
   return {
     element: h('div', { class: 'run' }, toggle, step, over, bar, said),
     show() {
       const { isRunning, isDone, looks, failure } = session;
-      const begun = looks.length > 0;
-      toggle.textContent = isRunning ? texts.pause : isDone ? texts.again : begun ? texts.goOn : texts.start;
-      bar.value = Math.max(0, looks.length - 1);
+      const { length } = looks;
+      // What failed begins anew.
+      const goesOn = length > 0 && !failure;
+      toggle.textContent = isRunning ? texts.pause : isDone ? texts.again : goesOn ? texts.goOn : texts.start;
+      bar.value = length && length - 1;
       said.textContent = failure ? texts.failed(failure.message) : isDone ? texts.done : '';
     },
   };
