@@ -398,7 +398,12 @@ function proxyOf(link: Link, target: number): object {
     const known = methods.get(name);
     // With a `then`, a promise of the proxy would treat it as another promise.
     if (known !== undefined || typeof name !== 'string' || name === 'then') return known;
-    const method = (...args: unknown[]) => link.call(target, name, args);
+    const method = (...args: unknown[]) => {
+      const result = link.call(target, name, args);
+      // JavaScript itself calls these, for a text or JSON of the proxy, and leaves their promises alone.
+      if (name in Object.prototype || name === 'toJSON') result.catch(() => {});
+      return result;
+    };
     methods.set(name, method);
     return method;
   };

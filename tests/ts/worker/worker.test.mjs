@@ -652,6 +652,20 @@ test('an error of a callback ends an iteration, though it is called but once', a
   assert.deepEqual((await remote.left()).toSorted(), [0, 'items']);
 });
 
+test('a text of a proxy leaves no rejection behind', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ echo: (x) => x }, port2);
+  const remote = opened(t, port1);
+  const unhandled = [];
+  const hear = (error) => unhandled.push(error.message);
+  process.on('unhandledRejection', hear);
+  t.after(() => process.off('unhandledRejection', hear));
+  assert.throws(() => String(remote), TypeError);
+  assert.equal(JSON.stringify([remote]), '[{}]');
+  for (let i = 0; i < 5; ++i) await remote.echo(i);
+  assert.deepEqual(unhandled, []);
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
