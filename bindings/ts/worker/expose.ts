@@ -130,7 +130,7 @@ class Exposure {
     const iterator = this.#calls.get(call)?.iterator;
     const over = { done: true, value: undefined };
     const { done = false, value } = (await iterator?.[method]?.()) ?? over;
-    if (done) this.#calls.delete(call);
+    if (done || method === 'return') this.#calls.delete(call); // whatever a generator yields where it is left
     this.#sendPacked('item', value, true, (packed) => ({ ropewalk: 'item', id, done, value: packed }));
   }
 

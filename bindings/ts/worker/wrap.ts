@@ -182,7 +182,8 @@ class Link {
         state.over = true;
         throw error;
       });
-      const { done, value } = reply as Reply & { ropewalk: 'item' };
+      const { value, ...item } = reply as Reply & { ropewalk: 'item' };
+      const done = item.done || kind === 'return';
       if (!done && call.failure !== undefined) {
         this.#disposeOf(value);
         return step('return'); // which throws the failure

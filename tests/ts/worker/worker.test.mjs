@@ -666,6 +666,37 @@ test('a text of a proxy leaves no rejection behind', async (t) => {
   assert.deepEqual(unhandled, []);
 });
 
+test('a generator that yields where it is left ends all the same', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  async function* items({ onProgress }) {
+    try {
+      for (;;) {
+        onProgress();
+        yield 1;
+      }
+    } finally {
+      yield 2;
+    }
+  }
+  expose({ items }, port2);
+  const remote = opened(t, port1);
+  const { signal } = new AbortController();
+  let listeners = 0;
+  signal.addEventListener = () => ++listeners;
+  signal.removeEventListener = () => --listeners;
+  for await (const _ of remote.items({ signal, onProgress() {} })) break;
+  assert.equal(listeners, 0);
+  const onProgress = () => {
+    throw new RangeError('enough');
+  };
+  await assert.rejects(
+    async () => {
+      for await (const _ of remote.items({ onProgress })) assert.fail();
+    },
+    { name: 'RangeError', message: 'enough' },
+  );
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
