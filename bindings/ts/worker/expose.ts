@@ -156,9 +156,10 @@ class Exposure {
     const kept: number[] = [];
     const keep = (each: object) => {
       if (!hasMethod(each, 'dispose')) return undefined;
+      const known = [...this.#objects.values()].includes(each);
       kept.push(++this.#made);
       this.#objects.set(this.#made, each);
-      return { 'ropewalk:object': this.#made };
+      return { 'ropewalk:object': this.#made, known };
     };
     try {
       post(this.#port, reply(pack(value, keep, moved, moves)), [...moved]);

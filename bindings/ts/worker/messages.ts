@@ -47,7 +47,8 @@ export type Reply =
 
 /** The placeholder for a value that cannot be cloned. @internal */
 export type Stand =
-  | { readonly 'ropewalk:object': number }
+  /** `known`: the other side was given this object before. */
+  | { readonly 'ropewalk:object': number; readonly known?: boolean }
   | { readonly 'ropewalk:function': number }
   | { readonly 'ropewalk:signal': true };
 

@@ -222,11 +222,13 @@ class Link {
     throw call.failure.error;
   }
 
-  // Disposes of the objects in a result that the caller does not get.
+  // Disposes of the objects in a result that the caller does not get, but of none that it has already.
   #disposeOf(value: unknown): void {
     unpack(value, (stand) => {
-      if ('ropewalk:object' in stand) this.call(stand['ropewalk:object'], 'dispose', []).catch(() => {});
-      return undefined;
+      if (!('ropewalk:object' in stand)) return;
+      const { 'ropewalk:object': target, known } = stand;
+      if (known) this.free(target);
+      else this.call(target, 'dispose', []).catch(() => {});
     });
   }
 

@@ -697,6 +697,28 @@ test('a generator that yields where it is left ends all the same', async (t) => 
   );
 });
 
+test('an error of a callback disposes of nothing that the caller has', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const shared = rw.tensor([1]);
+  const use = (tensor, onProgress) => {
+    onProgress();
+    return { tensor, shared, made: rw.tensor([1]) };
+  };
+  expose({ make: () => rw.tensor([1]), use }, port2);
+  const remote = opened(t, port1);
+  const tensor = await remote.make();
+  const first = await remote.use(tensor, () => {});
+  const { liveObjects } = rw.memory();
+  const onProgress = () => {
+    throw new RangeError('enough');
+  };
+  await assert.rejects(remote.use(tensor, onProgress), { message: 'enough' });
+  assert.deepEqual(await tensor.data(), Float32Array.of(0));
+  assert.deepEqual(await first.shared.data(), Float32Array.of(0));
+  assert.equal(rw.memory().liveObjects, liveObjects); // that of the failed call alone is gone
+  await Promise.all([tensor, first.shared, first.made].map((each) => each.dispose()));
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
