@@ -144,6 +144,7 @@ class Exposure {
     const callback = stand['ropewalk:function'];
     return (...args: unknown[]) => {
       controller.signal.throwIfAborted(); // aborted also if the function on the other side threw
+      if (!this.#calls.has(id)) return; // nobody hears of it, or frees what it would keep
       // Cloned: their owner may use them again, as a buffer into which a file is read.
       const reply = (packed: unknown): Reply => ({ ropewalk: 'callback', call: id, callback, args: packed });
       this.#sendPacked('arguments', args, false, reply);

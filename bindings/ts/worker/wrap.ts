@@ -296,9 +296,11 @@ class Link {
 
   #callBack({ call: id, callback, args }: Reply & { ropewalk: 'callback' }): void {
     const call = this.#calls.get(id);
-    if (call === undefined || call.failure !== undefined) return;
+    if (call === undefined) return;
+    const given = this.#unpack(args) as unknown[]; // also if nobody gets them: the finalizers of proxies free them
+    if (call.failure !== undefined) return;
     try {
-      call.callbacks[callback]?.(...(this.#unpack(args) as unknown[]));
+      call.callbacks[callback]?.(...given);
     } catch (error) {
       call.failure = { error };
       call.abort();

@@ -719,6 +719,37 @@ test('an error of a callback disposes of nothing that the caller has', async (t)
   await Promise.all([tensor, first.shared, first.made].map((each) => each.dispose()));
 });
 
+test('what a function is given that nobody hears of is let go', async () => {
+  const code = `
+    import { expose, wrap } from 'ropewalk/worker';
+    const { port1, port2 } = new MessageChannel();
+    let collected = 0;
+    let kept;
+    const registry = new FinalizationRegistry(() => ++collected);
+    const give = (to) => {
+      const thing = { dispose() {} };
+      registry.register(thing);
+      to(thing);
+    };
+    const each = (to) => {
+      for (let i = 0; i < 10; ++i) give(to);
+    };
+    expose({ keep: (to) => { kept = to; }, late: () => each(kept), each: (to) => each(to) }, port2);
+    const remote = wrap(port1);
+    await remote.keep(() => {});
+    await remote.late();
+    await remote.each(() => { throw new Error('no'); }).catch(() => {});
+    for (let i = 0; i < 100 && collected < 20; ++i) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    console.log(collected);
+    await remote.dispose();
+  `;
+  const { stdout } = await run(['--expose-gc', '--input-type=module', '--eval', code]);
+  assert.equal(stdout, '20\n');
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
