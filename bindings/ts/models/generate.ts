@@ -278,13 +278,23 @@ async function* tokensOf(
   let [logits, changes] = await readPrompt(work, cache, loop);
   let position = first;
   let given = false; // whether tokens were given that are not in the cache yet
+  const run = (options?: { logits: 'none' }) => {
+    cache.evenLength = Number.POSITIVE_INFINITY; // this goes on with uneven rows
+    return model.pass(where, latest(), { cache, ...options });
+  };
+  // After each step: others may use the cache before the next one.
+  const markEven = () => {
+    const even = first + Math.min(...rows.map(({ tokens }) => tokens.length));
+    if (even < cache.length) cache.evenLength = even;
+  };
   try {
     for (let count = 0; count < work.maxTokens && rows.some(({ ended }) => !ended); ++count) {
       signal?.throwIfAborted();
       unchanged(cache, changes);
       if (given) {
-        logits = model.pass(where, latest(), { cache }).logits?.data;
+        logits = run().logits?.data;
         ({ changes } = cache);
+        markEven();
         given = false;
         position += 1;
       }
@@ -316,11 +326,10 @@ async function* tokensOf(
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
     const kept =
       cache === work.cache && !cache.disposed && !model.disposed && isOpen(model.heap) && cache.changes === changes;
-    const even = first + Math.min(...rows.map(({ tokens }) => tokens.length));
     try {
-      if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
+      if (given && kept) run({ logits: 'none' });
     } finally {
-      if (kept && even < cache.length) cache.evenLength = even;
+      if (kept) markEven();
     }
   }
 }

@@ -457,6 +457,20 @@ await onEachBuild(async (rw) => {
     cache.dispose();
   });
 
+  test('a cache whose rows ended at different tokens is known while the caller has a token', async () => {
+    const cache = llama3.kvCache({ batch: 3 });
+    const stopAfter = (_, row) => row === 0;
+    const generated = llama3.generate(rows, { ...lively, cache, stopAfter });
+    for (let i = 0; i < 6; ++i) await generated.next();
+    const next = rows.map(() => [1]);
+    const error = { name: 'StateError', message: new RegExp(`different tokens; truncate\\(${prompt.length + 1}\\)`) };
+    assert.throws(() => llama3.forward(next, { cache }), error);
+    assert.equal((await generated.next()).done, false);
+    await generated.return();
+    assert.throws(() => llama3.forward(next, { cache }), error);
+    cache.dispose();
+  });
+
   test('a cache whose rows ended at different tokens is known where the next pass fails', async () => {
     const cache = llama3.kvCache({ batch: 2 });
     const { pass } = llama3;
