@@ -207,7 +207,9 @@ class Link {
   #begin(): Call {
     const id = ++ids;
     const abort = () => {
-      if (this.#lost === undefined) this.#send(() => post(this.#port, { ropewalk: 'abort', call: id }));
+      if (this.#lost !== undefined) return;
+      if (this.#ready) post(this.#port, { ropewalk: 'abort', call: id });
+      else this.#settle(id)?.reject(new Aborted(undefined));
     };
     const call: Call = { id, callbacks: [], signals: [], abort };
     this.#calls.set(id, call);
@@ -252,7 +254,10 @@ class Link {
         // A call before the worker listens is queued, with its arguments as they are now.
         const sent = this.#ready ? request : moving(moved, (transfer) => structuredClone(request, { transfer }));
         const arrays = this.#ready ? moved : buffersOf(sent);
-        this.#send(() => post(this.#port, sent, arrays));
+        const send = () => post(this.#port, sent, arrays);
+        // Queued until the worker listens, since earlier messages may be lost; then sent unless it was aborted.
+        if (this.#ready) send();
+        else this.#queue.push(() => this.#waiting.has(id) && send());
       } catch (cause) {
         const { method = request.ropewalk, args = [] } = request as Partial<Request & { ropewalk: 'call' }>;
         const at = args.findIndex((arg) => !travels(arg));
@@ -261,12 +266,6 @@ class Link {
         this.#settle(id)?.reject(Object.assign(error, { cause }));
       }
     });
-  }
-
-  // Queues messages until the worker listens: earlier ones may be lost.
-  #send(message: () => void): void {
-    if (this.#ready) message();
-    else this.#queue.push(message);
   }
 
   #hear(reply: Exclude<Reply, { ropewalk: 'unread' }>): void {

@@ -750,6 +750,20 @@ test('what a function is given that nobody hears of is let go', async () => {
   assert.equal(stdout, '20\n');
 });
 
+test('a signal ends a call that waits for the worker to listen, which then never hears of it', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const heard = [];
+  const remote = opened(t, port1);
+  const controller = new AbortController();
+  const aborted = remote.hear('aborted', controller.signal);
+  const other = remote.hear('other');
+  controller.abort('mine');
+  await assert.rejects(aborted, (error) => error === 'mine');
+  expose({ hear: (name) => heard.push(name) }, port2);
+  await other;
+  assert.deepEqual(heard, ['other']);
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
