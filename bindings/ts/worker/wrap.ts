@@ -123,7 +123,9 @@ class Link {
 
   constructor(port: MessageEndpoint) {
     this.#port = port;
-    links.set(port, [...(links.get(port) ?? []), this]);
+    const others = links.get(port) ?? [];
+    links.set(port, [...others, this]);
+    for (const other of others) this.#lost ??= other.#lost; // of an end before, the port says nothing
     const unread = () => this.#rejectAll(new StateError('remote: a message could not be read in the other thread'));
     listen(port, (reply: Reply) => (reply.ropewalk === 'unread' ? unread() : this.#hear(reply)), unread);
     this.#watch();

@@ -794,6 +794,13 @@ test('a proxy that ends the worker ends the calls of another one, too', async ()
   await assert.rejects(other.echo(1), StateError);
 });
 
+test('another proxy of a worker that was ended waits for nothing', { timeout: 20_000 }, async () => {
+  for (const port of [worker(), channel()]) {
+    await wrap(port).dispose();
+    await assert.rejects(wrap(port).echo(1), { name: 'StateError', message: 'remote: the worker was disposed' });
+  }
+});
+
 test('both sides of a port may expose an object and call that of the other', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ name: () => 'one' }, port1);
