@@ -2,9 +2,17 @@
 import { ArgumentTypeError } from '../runtime/errors.js';
 
 // A bracket, comma or colon, a string, which may be unfinished at the end of the text, or a word.
-const piece = /\s*([{}[\],:]|"(?:[^"\\]+|\\.?)*"?|[^\s{}[\],:"]+)/sy;
-const scalar = /^(?:true|false|null|-?\d[\d.eE+-]*)$/;
+const piece = /[ \t\n\r]*([{}[\],:]|"(?:[^"\\]+|\\.?)*"?|[^ \t\n\r{}[\],:"]+)/sy;
 const value = '{["w';
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 // The end of the object or array that begins here: undefined where it may still be written, 0 where no JSON begins so. Then
 // none does at the brackets within that are open there either; these are added to `hopeless`.
@@ -16,7 +24,7 @@ function endOf(text: string, start: number, hopeless: Set<number>): number | und
   for (let token = piece.exec(text)?.[1]; token !== undefined; token = piece.exec(text)?.[1]) {
     const end = piece.lastIndex;
     const kind = '{}[],:"'.includes(token.charAt(0)) ? token.charAt(0) : 'w';
-    if (!allowed.includes(kind) || (kind === 'w' && end < text.length && !scalar.test(token))) {
+    if (!allowed.includes(kind) || ('w"'.includes(kind) && end < text.length && !isJson(token))) {
       for (const at of open) hopeless.add(at);
       return 0;
     }
@@ -56,12 +64,7 @@ export function firstJson(text: string): string | undefined {
     const end = endOf(text, index, hopeless);
     if (end === undefined) return undefined;
     const json = text.slice(index, end);
-    try {
-      JSON.parse(json);
-      return json;
-    } catch {
-      // No JSON, but something inside or behind it may be.
-    }
+    if (isJson(json)) return json; // else something inside or behind it may be
   }
   return undefined;
 }

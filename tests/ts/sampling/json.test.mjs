@@ -45,6 +45,15 @@ test('brackets around something else are passed over', () => {
   assert.equal(firstJson('{"a": 1,}'), undefined);
 });
 
+test('a number, text or space that JSON has not is found by one look at the brackets around it', () => {
+  const depth = 4000;
+  for (const bad of ['01', '1.', '"\\x"', '"\n"', '\u00a01']) {
+    const begun = performance.now();
+    assert.equal(firstJson(`${'{"a":'.repeat(depth)}${bad}${'}'.repeat(depth)} [2]`), '[2]', bad);
+    assert.ok(performance.now() - begun < 1000, bad);
+  }
+});
+
 testAllRefusals(await load(), 'firstJson', {
   text: [
     required([wrongType(5, '5'), wrongType(null, 'null'), wrongType({}, 'an object')]),
