@@ -30,6 +30,7 @@ class Exposure {
   readonly #root: Promise<object>;
   // Objects that stay in the worker, by number; 0 is the exposed object.
   readonly #objects = new Map<number, object>();
+  readonly #known = new WeakSet<object>(); // objects that the other side was given
   #made = 0;
   readonly #calls = new Map<number, Call>();
 
@@ -157,7 +158,8 @@ class Exposure {
     const kept: number[] = [];
     const keep = (each: object) => {
       if (!hasMethod(each, 'dispose')) return undefined;
-      const known = [...this.#objects.values()].includes(each);
+      const known = this.#known.has(each);
+      this.#known.add(each);
       kept.push(++this.#made);
       this.#objects.set(this.#made, each);
       return { 'ropewalk:object': this.#made, known };
