@@ -144,10 +144,12 @@ async function writeOn(
       if (isOver()) break;
       showAgain();
     }
-  } finally {
+  } catch (error) {
     // Also of what was ended; a worker that was ended has none.
     await bringText().catch(() => undefined);
+    throw error;
   }
+  await bringText();
 }
 
 function writeCode(
