@@ -94,11 +94,13 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
       const f32x4 s_sum = simd::splat(a.scaled_sums[run]);
       for (size_t v = 0; v < kVectors; ++v) {
         if constexpr (kChains == 2) dots[0][v].add(dots[1][v]);
-        const f32x4 small = parts.has_mins ? simd::lowerSmallF16(of_block + v * kLanes, halves.mask)
-                                           : simd::loadSmallF16(apart + v * kLanes, halves.mask);
+        const f32x4 small = Nibbles && parts.has_mins
+                                ? simd::lowerSmallF16(of_block + v * kLanes, halves.mask)
+                                : simd::loadSmallF16(apart + v * kLanes, halves.mask);
         const f32x4 scale = simd::mul(small, halves.scale);
         totals[v] = simd::add(totals[v], simd::mul(s, simd::mul(scale, dots[0][v].floats())));
-        if (parts.has_mins) {
+        if constexpr (Nibbles) {  // no format of bytes has mins
+          if (!parts.has_mins) continue;
           const f32x4 less = simd::mul(simd::upperSmallF16(of_block + v * kLanes, halves.mask), halves.scale);
           totals[v] = simd::add(totals[v], simd::mul(s_sum, less));
         }

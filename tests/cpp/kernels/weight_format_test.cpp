@@ -10,6 +10,8 @@
 #include "checksum.h"
 #include "kernels/gemm.h"
 #include "reference.h"
+#include "simd.h"
+#include "simd/byte_dots.h"
 
 namespace ropewalk::test {
 namespace {
@@ -543,6 +545,52 @@ TEST_CASE("Products in integers have the same bits in every build, for a million
   CHECK(runs >= 1'000'000);
   CHECK(sum.value() == 0x7b7fc61ff0b0a269);
 }
+
+#if !defined(__wasm__)  // where the machine decides
+TEST_CASE("Products in integers have the same bits on machines that take others", "[kernels]") {
+  constexpr size_t kN = 35;
+  constexpr size_t kM = 67;
+  const auto same = [](float x, float y) {
+    return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) || (std::isnan(x) && std::isnan(y));
+  };
+  Random random(12);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    for (const size_t k : std::initializer_list<size_t>{1, 33, 256, 2049, 4200}) {
+      std::vector<unsigned char> bytes = anyBlocks(format, kN, k, random);
+      for (const bool finite : {true, false}) {  // rows alone, too, are multiplied as several are
+        const uint16_t infinity = 0x7c00;
+        const size_t scale = format.type == WeightType::kQ6_K ? 208 : 0;
+        if (!finite) std::memcpy(bytes.data() + scale, &infinity, sizeof infinity);
+        PackedMatrix packed;
+        REQUIRE(packed.pack(format.type, bytes.data(), kN, k, format.type) == Status::kOk);
+        for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 4, 5, 9, kM}) {
+          std::vector<float> a = anyInputs(m * k, random);
+          if (m > 4) a[4 * k] = kNaN;
+          const std::vector<float> start = random.floats(m * kN);
+          for (const bool accumulate : {true, false}) {
+            GemmOptions options;
+            options.accumulate = accumulate;
+            std::vector<float> usual = start;
+            gemm(usual.data(), kN, a.data(), k, packed, m, options);
+            for (const bool slow : {true, false}) {
+              simd::dots_are_slow = slow;
+              simd::pairs_are_faster = false;
+              std::vector<float> other = start;
+              gemm(other.data(), kN, a.data(), k, packed, m, options);
+              simd::dots_are_slow = false;
+              simd::pairs_are_faster = true;
+              INFO("type " << static_cast<int>(format.type) << ", k = " << k << ", m = " << m << ", slow "
+                           << slow);
+              CHECK(std::equal(usual.begin(), usual.end(), other.begin(), same));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+#endif
 
 TEST_CASE("A row with a number that is not finite has NaN in integers, the others nothing", "[kernels]") {
   constexpr size_t kK = 320;
