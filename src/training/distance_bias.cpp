@@ -19,65 +19,68 @@ void eachDistance(const BiasShape& shape, F f) {
   }
 }
 
+template <class T>
+FireTables fireTables(const BiasShape& shape, BiasParts<const T> parts) {
+  const FireTables tables(shape.room, shape);
+  tables.prepare(parts.first, shape.threshold);
+  return tables;
+}
+
+template <class T>
+void fireGradients(T* gradients, const T* dbias, const BiasShape& shape, BiasParts<const T> parts) {
+  const FireTables tables = fireTables(shape, parts);
+  fireBiasBackward(tables, dbias, {allQueries(shape.distances), 0, shape.heads});
+  tables.addGradients(gradients, parts.first);
+}
+
 }  // namespace
 
 template <class T>
 void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
-  if (shape.kind == BiasKind::kFire) {
-    const FireTables tables(shape.room, shape);
-    tables.prepare(parts.first, shape.threshold);
-    return fireBias(out, tables, {allQueries(shape.distances), 0, shape.heads});
-  }
-  eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
-    const T d = static_cast<T>(distance);
-    switch (shape.kind) {
-      case BiasKind::kAlibi:
-        out[at] = -parts.first[h] * d;
-        return;
-      case BiasKind::kT5:
-        out[at] = parts.first[entry];
-        return;
-      case BiasKind::kKerple:
-        out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
-        return;
-      case BiasKind::kFire:  // done above
-        return;
-      case BiasKind::kSandwich: {
+  switch (shape.kind) {
+    case BiasKind::kAlibi:
+      return eachDistance(shape, [&](size_t h, double distance, size_t, size_t at) {
+        out[at] = -parts.first[h] * static_cast<T>(distance);
+      });
+    case BiasKind::kT5:
+      return eachDistance(shape,
+                          [&](size_t, double, size_t entry, size_t at) { out[at] = parts.first[entry]; });
+    case BiasKind::kKerple:
+      return eachDistance(shape, [&](size_t h, double distance, size_t, size_t at) {
+        out[at] = -parts.first[h] * std::log1p(parts.second[h] * static_cast<T>(distance));
+      });
+    case BiasKind::kFire:
+      return fireBias(out, fireTables(shape, parts), {allQueries(shape.distances), 0, shape.heads});
+    case BiasKind::kSandwich:
+      return eachDistance(shape, [&](size_t h, double distance, size_t, size_t at) {
         const double ratio = 8 * static_cast<double>(h + 1) / static_cast<double>(shape.heads);
         out[at] = static_cast<T>(shape.sums[static_cast<size_t>(distance)] / ratio);
-        return;
-      }
-    }
-  });
+      });
+  }
 }
 
 template <class T>
 void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
                           BiasParts<const T> parts) {
-  if (shape.kind == BiasKind::kFire) {
-    const FireTables tables(shape.room, shape);
-    tables.prepare(parts.first, shape.threshold);
-    fireBiasBackward(tables, dbias, {allQueries(shape.distances), 0, shape.heads});
-    return tables.addGradients(gradients.first, parts.first);
-  }
-  eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
-    const T d = static_cast<T>(distance);
-    switch (shape.kind) {
-      case BiasKind::kAlibi:
-        gradients.first[h] -= dbias[at] * d;
-        return;
-      case BiasKind::kT5:
-        gradients.first[entry] += dbias[at];
-        return;
-      case BiasKind::kKerple:
+  switch (shape.kind) {
+    case BiasKind::kAlibi:
+      return eachDistance(shape, [&](size_t h, double distance, size_t, size_t at) {
+        gradients.first[h] -= dbias[at] * static_cast<T>(distance);
+      });
+    case BiasKind::kT5:
+      return eachDistance(
+          shape, [&](size_t, double, size_t entry, size_t at) { gradients.first[entry] += dbias[at]; });
+    case BiasKind::kKerple:
+      return eachDistance(shape, [&](size_t h, double distance, size_t, size_t at) {
+        const T d = static_cast<T>(distance);
         gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
         gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
-        return;
-      case BiasKind::kFire:      // done above
-      case BiasKind::kSandwich:  // learns nothing
-        return;
-    }
-  });
+      });
+    case BiasKind::kFire:
+      return fireGradients(gradients.first, dbias, shape, parts);
+    case BiasKind::kSandwich:  // learns nothing
+      return;
+  }
 }
 
 template void distanceBias(float*, const BiasShape&, BiasParts<const float>);

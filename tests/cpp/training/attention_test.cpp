@@ -1,10 +1,13 @@
 // Softmax attention of training: values by their definition, gradients by central differences, and what
 // positions make of queries, keys and scores.
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "catch.h"
 #include "encodings/fire.h"
+#include "encodings/sandwich.h"
 #include "encodings/t5.h"
 #include "reference.h"
 #include "training/attention.h"
@@ -173,6 +176,32 @@ TEST_CASE("Gradients of ALiBi's slopes, T5's table, KERPLE's and FIRE's numbers"
       CHECK(reported(kNames[static_cast<int>(kind)], error) < kGradientTolerance);
     }
   }
+}
+
+TEST_CASE("Sandwich's bias of training is that which is applied, and learns nothing", "[training]") {
+  constexpr size_t kTokens = 12;
+  constexpr size_t kHeads = 3;
+  constexpr size_t kDim = 16;
+  std::vector<double> sums(kTokens, 0);
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (size_t k = 0; k < kDim / 2; ++k)
+      sums[t] += std::cos(static_cast<double>(t) * std::pow(10000, -2.0 * static_cast<double>(k) / kDim));
+  }
+  BiasShape shape = {BiasKind::kSandwich, kHeads, nullptr, {kTokens, false}, 0, 0, nullptr};
+  shape.sums = sums.data();
+  std::vector<double> bias(kHeads * shape.size());
+  distanceBias<double>(bias.data(), shape, {});
+  distanceBiasBackward<double>({}, bias.data(), shape, {});
+  std::vector<float> applied(kHeads * kTokens * kTokens);
+  REQUIRE(sandwichBias({kHeads, kDim, 10000, kTokens, kTokens, 0}, applied.data()) == Status::kOk);
+  Worst worst;
+  for (size_t n = 0; n < applied.size(); ++n) {
+    const size_t i = n / kTokens % kTokens;
+    const double of_training =
+        bias[n / (kTokens * kTokens) * shape.size() + shape.distances.first(i) + n % kTokens];
+    worst.add(applied[n], of_training, kUnit * std::max(1.0, std::fabs(of_training)));
+  }
+  CHECK(worst.share() <= 1);
 }
 
 TEST_CASE("FIRE is trained as it is applied", "[training]") {
