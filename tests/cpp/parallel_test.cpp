@@ -90,26 +90,55 @@ TEST_CASE("A loop within a loop is not split", "[parallel]") {
   CHECK(inner == 8);
 }
 
+TEST_CASE("The pool is busy while a loop runs, and no longer", "[parallel]") {
+  CHECK_FALSE(threadPool().busy());
+  std::atomic<bool> busy = true;
+  parallelFor(8, 1, [&](const Share&) {
+    if (!threadPool().busy()) busy = false;
+  });
+  CHECK(busy);
+  CHECK_FALSE(threadPool().busy());
+}
+
+TEST_CASE("A thread leaves a pool whose owner writes that it is closed", "[parallel]") {
+  useThreads(1, false);
+  threadPool().open(2, true, UINT64_MAX);
+  std::thread worker([] { threadPool().work(1); });
+  std::atomic<size_t> seen = 0;
+  parallelFor(8, 1, [&](const Share& share) { seen += share.end - share.first; });
+  CHECK(seen == 8);
+  CHECK(threadPool().lost() == 0);
+  threadPool().closed().store(1);
+  threadPool().wake().fetch_add(1);
+  threadPool().wake().notify_all();
+  worker.join();
+  useThreads(4, true);
+}
+
 // In a process of its own, since it ends.
 TEST_CASE("A loop of which a share is never done is given up, and no call waits for it", "[parallel]") {
-  useThreads(1, false);  // only the thread that forks goes on in the other process
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(120);
-    threadPool().open(2, true, 1000);
-    std::thread([] { threadPool().work(1); }).detach();
-    std::atomic<bool> begun = false;
-    parallelFor(8, 1, [&](const Share& share) {
-      if (share.thread == 1) begun = true;
-      while (share.thread == 1 || !begun) std::this_thread::yield();
-    });
-    _exit(0);
+  for (const bool owner_knows : {false, true}) {
+    CAPTURE(owner_knows);
+    useThreads(1, false);  // only the thread that forks goes on in the other process
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      alarm(120);
+      threadPool().open(2, true, owner_knows ? UINT64_MAX : 1000);
+      std::thread([] { threadPool().work(1); }).detach();
+      std::atomic<bool> begun = false;
+      parallelFor(8, 1, [&](const Share& share) {
+        if (share.thread == 1) begun = true;
+        if (share.thread == 1 && owner_knows) threadPool().lost().store(1);
+        while (share.thread == 1 || !begun) std::this_thread::yield();
+      });
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK_FALSE(WIFEXITED(status));
+    if (WIFSIGNALED(status)) CHECK(WTERMSIG(status) != SIGALRM);
   }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK_FALSE(WIFEXITED(status));
-  if (WIFSIGNALED(status)) CHECK(WTERMSIG(status) != SIGALRM);
   useThreads(4, true);
 }
 
