@@ -66,8 +66,8 @@ export class Heap {
   readonly #words: 0[] = new Array(stackWords).fill(0);
   /** All of the memory. Empty where this and other views have to be made anew. */
   protected allBytes: Uint8Array<ArrayBuffer> = new Uint8Array();
-  #floats = new Float32Array();
-  #doubles = new Float64Array();
+  #floats!: Float32Array; // made with it, as doubles are
+  #doubles!: Float64Array;
   #cause: unknown; // of the loss
   readonly #staging: number;
   #staged = 0; // bytes of it that scopes have taken
