@@ -19,6 +19,8 @@ export interface MessageEndpoint {
   close?(): void;
   /** Ends a Worker. */
   terminate?(): unknown;
+  /** Of a Worker of Node: -1 once it has ended. */
+  readonly threadId?: number;
 }
 
 /** From wrap() to expose(). `id` is repeated in the answer; `call` is the id of an earlier call. @internal */

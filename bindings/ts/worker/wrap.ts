@@ -335,14 +335,17 @@ class Link {
 
   // Rejects all calls if the worker could not start or has ended.
   #watch(): void {
-    const { on, addEventListener } = this.#port;
+    const port = this.#port;
+    const { on, addEventListener, threadId } = port;
     const fail = (cause: unknown) => this.#lose(new StateError('remote: the worker failed', { cause }));
     if (on !== undefined) {
-      on.call(this.#port, 'error', fail);
-      on.call(this.#port, 'exit', () => this.#lose(new StateError('remote: the worker has ended')));
-      on.call(this.#port, 'close', () => this.#lose(new StateError('remote: the port was closed')));
+      on.call(port, 'error', fail);
+      const ended = () => this.#lose(new StateError('remote: the worker has ended'));
+      on.call(port, 'exit', ended);
+      if (threadId === -1) ended(); // it tells nobody any more
+      on.call(port, 'close', () => this.#lose(new StateError('remote: the port was closed')));
     } else {
-      addEventListener?.call(this.#port, 'error', (event) => {
+      addEventListener?.call(port, 'error', (event) => {
         if (!this.#ready) fail((event as ErrorEvent).error ?? (event as ErrorEvent).message ?? event);
       });
     }

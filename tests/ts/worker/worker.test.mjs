@@ -1,5 +1,6 @@
 // Calls across threads: values, arrays, proxies of objects, errors, signals, callbacks, iteration, termination.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { MessageChannel, Worker } from 'node:worker_threads';
@@ -792,6 +793,12 @@ test('a proxy that ends the worker ends the calls of another one, too', async ()
   await one.dispose();
   await pending;
   await assert.rejects(other.echo(1), StateError);
+});
+
+test('the proxy of a worker that has ended before waits for nothing', { timeout: 20_000 }, async () => {
+  const worker = new Worker('', { eval: true });
+  await once(worker, 'exit');
+  await assert.rejects(wrap(worker).open(), { name: 'StateError', message: 'remote: the worker has ended' });
 });
 
 test('another proxy of a worker that was ended waits for nothing', { timeout: 20_000 }, async () => {
