@@ -173,7 +173,7 @@ ropewalk::RopePlan made(const Plan& plan, double attention_factor) {
   f.rotary_fraction = plan.number("rotary_fraction", 1);
   f.short_factors = plan.list("short_factors");
   f.long_factors = plan.list("long_factors");
-  f.custom = plan.list("custom");
+  f.inverse_frequencies = plan.list("custom");
   ropewalk::RopePlan rope;
   if (rope.create(options) != ropewalk::Status::kOk) fail("a " + plan.kind + " plan is refused");
   return rope;
