@@ -80,33 +80,30 @@ export function bytesOf(array: ArrayBufferView, start = 0, count = byteLengthOf(
   return new Uint8Array(bufferOf(array), byteOffset.call(array) + start, count);
 }
 
-/** Array.isArray; undefined for a proxy that was revoked, of which nothing can be asked. */
-function maybeArray(value: unknown): boolean | undefined {
+// Whether the engine refuses the work with a TypeError. Any other error, such as that of the end of the stack, is thrown on.
+function isRefused(work: () => unknown): boolean {
   try {
-    return Array.isArray(value);
-  } catch {
-    return undefined;
+    work();
+    return false;
+  } catch (error) {
+    if (error instanceof TypeError) return true;
+    throw error;
   }
+}
+
+/** Whether the value is a proxy that was revoked, of which nothing can be asked. */
+export function isRevoked(value: unknown): boolean {
+  return isRefused(() => Array.isArray(value));
 }
 
 /** Whether the value is an array, and no proxy that was revoked. */
 export function isArray(value: unknown): value is unknown[] {
-  return maybeArray(value) === true;
-}
-
-/** Whether the value is a proxy that was revoked. */
-export function isRevoked(value: unknown): boolean {
-  return maybeArray(value) === undefined;
+  return !isRevoked(value) && Array.isArray(value);
 }
 
 /** Whether the value is an ArrayBuffer, of any realm and whatever its toStringTag says; detached ones are, too. */
 export function isArrayBuffer(value: unknown): value is ArrayBuffer {
-  try {
-    bufferLength.call(value);
-    return true;
-  } catch {
-    return false;
-  }
+  return !isRefused(() => bufferLength.call(value));
 }
 
 /**
@@ -114,25 +111,17 @@ export function isArrayBuffer(value: unknown): value is ArrayBuffer {
  * needs), which leaves it with no numbers.
  */
 export function isDetached(data: ArrayBufferView | ArrayBufferLike): boolean {
-  try {
+  return isRefused(() => {
     if (kindOf(data) === undefined) new Uint8Array(data as ArrayBufferLike);
     else if (byteLengthOf(data as ArrayBufferView) === 0) keys.call(data);
-    return false;
-  } catch {
-    return true;
-  }
+  });
 }
 
 /** The bytes of an ArrayBuffer or a Uint8Array that has its memory, as a view of this realm's own class. */
 export function bytesGiven(value: unknown): Uint8Array | undefined {
-  try {
-    if (isArrayBuffer(value)) return new Uint8Array(value);
-    return kindOf(value) === 'Uint8Array' && !isDetached(value as Uint8Array)
-      ? bytesOf(value as Uint8Array)
-      : undefined;
-  } catch {
-    return undefined; // a detached buffer has no view
-  }
+  const isBuffer = isArrayBuffer(value);
+  if (!(isBuffer || kindOf(value) === 'Uint8Array') || isDetached(value as Uint8Array)) return undefined;
+  return isBuffer ? new Uint8Array(value) : bytesOf(value as Uint8Array);
 }
 
 /** A copy with memory of its own, of the same kind: slice() of Node's Buffer is a view. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { convertPairing, load } from 'ropewalk';
 import { assertSameBits, randomArray } from '../support/arrays.mjs';
+import { run } from '../support/node.mjs';
 
 const rw = await load({ simd: 'deterministic' });
 
@@ -159,4 +160,34 @@ test('saved bytes are taken for what they hold', () => {
   const copy = rw.linearAttentionState({ headDim: 4, kvHeads: 2 }).restore(lyingBytes(state.save()));
   assert.equal(copy.tokens, 3);
   for (const each of [cache, tensor, state, copy]) each.dispose();
+});
+
+test('the end of the stack while a value is looked at is not taken for what is wrong with it', async () => {
+  const program = `
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype);
+let isAtEnd = false;
+const ending = (object, name) => {
+  const { get, value } = Object.getOwnPropertyDescriptor(object, name);
+  function real(...given) {
+    if (isAtEnd) throw new RangeError('Maximum call stack size exceeded');
+    return (get ?? value).apply(this, given);
+  }
+  Object.defineProperty(object, name, get ? { get: real } : { value: real });
+};
+ending(Array, 'isArray');
+ending(ArrayBuffer.prototype, 'byteLength');
+ending(typedArray, 'keys');
+const { load } = await import('ropewalk');
+const rw = await load();
+const calls = [
+  () => rw.tensor([2]),
+  () => rw.restoreKvCache(new ArrayBuffer(8)),
+  () => rw.silu({ data: new Float32Array(), shape: new Int32Array() }),
+];
+for (const call of calls) {
+  isAtEnd = true;
+  try { call(); } catch (error) { isAtEnd = false; console.log(error.name + ': ' + error.message); }
+}`;
+  const { stdout } = await run(['--input-type=module', '--eval', program]);
+  assert.equal(stdout, 'RangeError: Maximum call stack size exceeded\n'.repeat(3));
 });
