@@ -1,12 +1,7 @@
-// The garbage collector as a safety net: a function runs some time after its object is gone. Engines without
-// FinalizationRegistry (workerd with a compatibility date before 2025-05-05) free by dispose() only.
+// The garbage collector as a safety net: a function runs some time after its object is gone.
 
-type Finalizer = Pick<FinalizationRegistry<() => void>, 'register' | 'unregister'>;
-
-const none: Finalizer = { register: () => undefined, unregister: () => false };
-
-/** @internal */
-export function createFinalizer(): Finalizer {
+/** Undefined in engines without FinalizationRegistry (workerd with a compatibility date before 2025-05-05). @internal */
+export function createFinalizer(): FinalizationRegistry<() => void> | undefined {
   const Registry = (globalThis as { FinalizationRegistry?: typeof FinalizationRegistry }).FinalizationRegistry;
-  return Registry === undefined ? none : new Registry<() => void>((free) => free());
+  return Registry && new Registry((free) => free());
 }

@@ -3,11 +3,7 @@
 // a freed object is refused.
 
 import { StateError } from './errors.js';
-import { createFinalizer } from './finalizer.js';
 import type { Heap } from './heap.js';
-
-// Runs only when the event loop turns, and not at any promised time: dispose() is the way to free memory.
-const finalizer = /* @__PURE__ */ createFinalizer();
 
 // What a finalizer holds must not hold the object itself. A closure made in a constructor shares its scope with every
 // other closure there, and so may hold `this`: these functions make theirs outside.
@@ -68,7 +64,7 @@ export abstract class Handle implements Disposable {
     this.#count = { value: 1 };
     this.#free = counted(heap, this.#count, free);
     heap.liveObjects += 1;
-    finalizer.register(this, this.#free, this);
+    heap.finalizer?.register(this, this.#free, this);
   }
 
   /** @internal */
@@ -81,8 +77,8 @@ export abstract class Handle implements Disposable {
    * @internal
    */
   adopted(): this {
-    finalizer.unregister(this);
-    this.heap.liveObjects -= this.#count.value;
+    this.#heap.finalizer?.unregister(this);
+    this.#heap.liveObjects -= this.#count.value;
     this.#count.value = 0;
     return this;
   }
@@ -97,7 +93,7 @@ export abstract class Handle implements Disposable {
     if (this.#free === undefined) return;
     const free = this.#free;
     this.#heap.whole(() => {
-      finalizer.unregister(this);
+      this.#heap.finalizer?.unregister(this);
       free();
     });
     this.#free = undefined;

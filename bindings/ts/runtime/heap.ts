@@ -3,6 +3,7 @@
 import type { CallFields, ResultFields } from '../calls.js';
 import type { MainModule } from '../core.mjs';
 import { checkStatus, InstanceLostError, OutOfMemoryError, StateError } from './errors.js';
+import { createFinalizer } from './finalizer.js';
 import {
   bufferOf,
   byteLengthOf,
@@ -50,8 +51,8 @@ const lost = 'this instance trapped or ran out of stack; load() gives a new one'
 // Told by the words of V8 and WebKit, and of Firefox: the class is another in each engine. No regular expression: V8 ends
 // the whole process where its compiler has no stack.
 function isEndOfStack(error: unknown): boolean {
-  if (!(error instanceof Error) || Object.hasOwn(error, 'name')) return false;
-  return error.message.includes('call stack') || error.message === 'too much recursion';
+  const isOfEngine = error instanceof Error && !Object.hasOwn(error, 'name');
+  return isOfEngine && (error.message.includes('call stack') || error.message === 'too much recursion');
 }
 
 // Words on the stack that the makers of objects ask for.
@@ -74,6 +75,11 @@ export class Heap {
   #scopes = 0; // that are open
   /** Objects that JavaScript holds in this heap: tensors, plans, layers, models, caches, states. */
   liveObjects = 0;
+  /**
+   * Frees what the objects that are gone had. It runs only when the event loop turns, and not at any promised time:
+   * dispose() is the way to free memory. It is the heap's own, so that it holds none that nobody else does.
+   */
+  readonly finalizer = createFinalizer();
   /** How often caches and states were changed. */
   changes = 0;
 

@@ -108,7 +108,7 @@ export class Pool {
   private constructor(owner: object, end: () => void, starts: readonly ThreadStart[]) {
     this.#starts = starts;
     this.#end = end;
-    finalizer.register(owner, this.#end, this);
+    finalizer?.register(owner, this.#end, this);
   }
 
   /**
@@ -178,7 +178,7 @@ export class Pool {
   /** Ends the threads. */
   dispose(): void {
     this.#isDisposed = true;
-    finalizer.unregister(this);
+    finalizer?.unregister(this);
     this.#end();
   }
 }

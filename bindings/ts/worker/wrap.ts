@@ -196,7 +196,7 @@ class Link {
       }
       return { done, value: this.#unpack(value) };
     };
-    forgotten.register(state, leaver(this, call));
+    forgotten?.register(state, leaver(this, call));
     return {
       next: () => step('next'),
       return: () => step('return'),
@@ -418,7 +418,7 @@ function proxyOf(link: Link, target: number): object {
   };
   const proxy = new Proxy(Object.freeze({}), { get });
   proxies.set(proxy, { link, target });
-  if (target !== 0) forgotten.register(proxy, freer(link, target));
+  if (target !== 0) forgotten?.register(proxy, freer(link, target));
   return proxy;
 }
 

@@ -168,6 +168,18 @@ test('objects that nobody holds any more are freed by the garbage collector', as
   assert.deepEqual(stdout.trim().split('\n'), ['tensor 0 0', 'plan 0 0', 'layer 0 0', 'linear state 0 0']);
 });
 
+test('an instance that nobody holds any more is gone with its objects in one collection', async () => {
+  const script = `
+    import { load } from 'ropewalk';
+    const { setImmediate: turn } = await import('node:timers/promises');
+    const heap = new WeakRef((await load()).rope({ headDim: 512 }).heap);
+    await turn();
+    gc();
+    console.log(heap.deref());`;
+  const { stdout } = await run(['--expose-gc', '--input-type=module', '-e', script]);
+  assert.equal(stdout, 'undefined\n');
+});
+
 test('where there is no FinalizationRegistry objects are freed by dispose() alone', async () => {
   const program = `delete globalThis.FinalizationRegistry;
 const { load } = await import('ropewalk');
